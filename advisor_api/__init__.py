@@ -1,0 +1,1 @@
+"""What should happen next: policy, advice and the API that serves it."""

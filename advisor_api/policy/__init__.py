@@ -1,0 +1,1 @@
+"""Pure: the ordered table of rules that turns facts into a decision."""

@@ -1,0 +1,52 @@
+"""What is one line of the trail?"""
+
+import uuid
+
+from django.db import models
+
+from audit.actor_kind import ActorKind
+from audit.event_type import EventType
+from audit.level import Level
+
+
+class AuditEvent(models.Model):
+    """One thing that happened, stored once with the change it speaks of; names and UUIDs, no foreign keys."""
+
+    uuid = models.UUIDField(default=uuid.uuid4, unique=True, editable=False)
+    at = models.DateTimeField("our time", db_index=True)
+    scheduler_at = models.DateTimeField("scheduler's time", null=True, blank=True)
+    cluster = models.CharField(max_length=64, db_index=True)
+    job_number = models.BigIntegerField(null=True, blank=True)
+    job_epoch = models.PositiveIntegerField(null=True, blank=True)
+    attempt_index = models.PositiveIntegerField(null=True, blank=True)
+    heimdall_job_id = models.UUIDField(null=True, blank=True)
+    node = models.CharField(max_length=255, blank=True, default="")
+    actor_kind = models.CharField(max_length=16, choices=ActorKind.choices())
+    actor = models.CharField(max_length=128)
+    type = models.CharField(max_length=32, choices=EventType.choices())
+    level = models.CharField(max_length=8, choices=Level.choices(), default=Level.INFO.value)
+    pattern = models.CharField(max_length=128, blank=True, default="")
+    action = models.CharField(max_length=64, blank=True, default="")
+    verdict_id = models.UUIDField(null=True, blank=True)
+    advice_generation = models.PositiveIntegerField(null=True, blank=True)
+    sentence = models.CharField(max_length=1000)
+    payload = models.JSONField(default=dict)
+    payload_version = models.PositiveSmallIntegerField(default=1)
+    trace_id = models.CharField(max_length=32, blank=True, default="")
+    producer_key = models.CharField(max_length=128, null=True, blank=True, unique=True)
+
+    class Meta:
+        ordering = ("id",)
+        indexes = (
+            models.Index(fields=("cluster", "job_number", "job_epoch", "id"), name="audit_by_job"),
+            models.Index(fields=("heimdall_job_id", "id"), name="audit_by_attempt"),
+            models.Index(fields=("type", "id"), name="audit_by_type"),
+        )
+
+    def __str__(self) -> str:
+        return f"{self.at:%Y-%m-%d %H:%M:%S} {self.type}: {self.sentence}"
+
+    @property
+    def attempt_label(self) -> str:
+        """`12345-0`, or `""` when the event speaks of no attempt."""
+        return "" if self.attempt_index is None else f"{self.job_number}-{self.attempt_index}"

@@ -1,0 +1,1 @@
+"""What an operator sees: pages, panels and the live feed."""

@@ -1,0 +1,1 @@
+"""What is wrong: anomalies and verdicts, from log lines and scheduler states."""

@@ -1,0 +1,1 @@
+"""Pure: from the symptoms of an attempt to a verdict."""

@@ -1,0 +1,1 @@
+"""Pure: the signatures and the detectors, as folds over records."""

@@ -1,0 +1,142 @@
+"""What did the detectors know, find and conclude?"""
+
+import uuid
+
+from django.db import models
+
+from detectors.attribution.action import VerdictAction
+from detectors.attribution.evidence_status import EvidenceStatus
+from detectors.catalogue.kind import AnomalyKind
+from detectors.catalogue.layer import Layer
+from detectors.catalogue.role import Role
+from workloads.models import Attempt, Cluster
+
+
+class Feed(models.Model):
+    """The cursor of one stream of records. Moved only by compare-and-swap on `revision` (decisions 1)."""
+
+    cluster = models.ForeignKey(Cluster, on_delete=models.CASCADE, related_name="feeds")
+    attempt = models.ForeignKey(Attempt, on_delete=models.CASCADE, related_name="feeds", null=True, blank=True)
+    source = models.CharField(max_length=32)
+    stream = models.CharField(max_length=4096)
+    stream_key = models.CharField(max_length=64, help_text="SHA-256 of the stream: short enough for an index.")
+    position = models.JSONField(default=dict)
+    revision = models.PositiveBigIntegerField(default=0)
+    moved_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        constraints = (
+            models.UniqueConstraint(fields=("cluster", "attempt", "source", "stream_key"), name="feed_identity"),
+        )
+
+    def __str__(self) -> str:
+        return f"{self.source}:{self.stream}"
+
+
+class Watch(models.Model):
+    """A detector's memory of one attempt, as JSON."""
+
+    attempt = models.ForeignKey(Attempt, on_delete=models.CASCADE, related_name="watches")
+    detector = models.CharField(max_length=32)
+    catalogue = models.CharField(max_length=64, help_text="Hash of the catalogue that the state was made with.")
+    state = models.JSONField(default=dict)
+
+    class Meta:
+        constraints = (models.UniqueConstraint(fields=("attempt", "detector"), name="watch_identity"),)
+
+    def __str__(self) -> str:
+        return self.detector
+
+
+class Observation(models.Model):
+    """A fact that attribution needs to be able to compute a verdict again, e.g. which rank ran on which host."""
+
+    attempt = models.ForeignKey(Attempt, on_delete=models.CASCADE, related_name="observations")
+    topic = models.CharField(max_length=32)
+    key = models.CharField(max_length=128)
+    value = models.JSONField(default=dict)
+    at = models.DateTimeField()
+
+    class Meta:
+        constraints = (models.UniqueConstraint(fields=("attempt", "topic", "key"), name="observation_identity"),)
+
+    def __str__(self) -> str:
+        return f"{self.topic} {self.key}"
+
+
+class Excerpt(models.Model):
+    """Log text kept because a requeue truncates the file: around evidence, and the end of an attempt."""
+
+    attempt = models.ForeignKey(Attempt, on_delete=models.CASCADE, related_name="excerpts")
+    stream = models.CharField(max_length=4096)
+    offset = models.BigIntegerField()
+    text = models.TextField()
+    why = models.CharField(max_length=16, choices=[("evidence", "Around evidence"), ("end", "End of the attempt")])
+    kept_at = models.DateTimeField()
+
+    class Meta:
+        ordering = ("attempt", "stream", "offset")
+
+    def __str__(self) -> str:
+        return f"{self.stream}@{self.offset}"
+
+
+class Anomaly(models.Model):
+    """One detected symptom on one attempt. `key` makes it the same one when it is found twice."""
+
+    uuid = models.UUIDField(default=uuid.uuid4, unique=True, editable=False)
+    attempt = models.ForeignKey(Attempt, on_delete=models.CASCADE, related_name="anomalies")
+    key = models.CharField(max_length=128)
+    kind = models.CharField(max_length=16, choices=AnomalyKind.choices())
+    signature = models.CharField(max_length=128, blank=True, default="")
+    layer = models.CharField(max_length=32, choices=Layer.choices(), default=Layer.UNKNOWN.value)
+    role = models.CharField(max_length=16, choices=Role.choices(), default=Role.ROOT.value)
+    sentence = models.CharField(max_length=1000)
+    fingerprint = models.CharField(max_length=64, blank=True, default="", db_index=True)
+    step = models.BigIntegerField(null=True, blank=True)
+    nodes = models.JSONField(default=list)
+    ranks = models.JSONField(default=list)
+    evidence = models.JSONField(default=list, help_text="[{stream, offset, line, at, host, rank}]")
+    confidence = models.FloatField(default=0.0)
+    count = models.PositiveIntegerField(default=1)
+    happened_at = models.DateTimeField(help_text="When it happened, as well as the basis can tell.")
+    basis = models.CharField(max_length=8, help_text="line, file, state or step: what happened_at was read from.")
+    detected_at = models.DateTimeField()
+
+    class Meta:
+        ordering = ("attempt", "happened_at", "id")
+        constraints = (models.UniqueConstraint(fields=("attempt", "key"), name="anomaly_once"),)
+        verbose_name_plural = "anomalies"
+
+    def __str__(self) -> str:
+        return self.sentence
+
+
+class Verdict(models.Model):
+    """The attribution of one attempt's failure. Never changed; a later one supersedes it."""
+
+    uuid = models.UUIDField(default=uuid.uuid4, unique=True, editable=False)
+    attempt = models.ForeignKey(Attempt, on_delete=models.CASCADE, related_name="verdicts")
+    supersedes = models.ForeignKey("self", null=True, blank=True, on_delete=models.PROTECT, related_name="newer")
+    speed = models.CharField(max_length=8, default="fast", choices=[("fast", "Fast"), ("slow", "Slow")])
+    kind = models.CharField(max_length=16, choices=AnomalyKind.choices())
+    layer = models.CharField(max_length=32, choices=Layer.choices())
+    signature = models.CharField(max_length=128, blank=True, default="")
+    fingerprint = models.CharField(max_length=64, blank=True, default="", db_index=True)
+    sentence = models.CharField(max_length=1000)
+    evidence_status = models.CharField(max_length=16, choices=EvidenceStatus.choices())
+    confidence = models.FloatField()
+    action = models.CharField(max_length=16, choices=VerdictAction.choices())
+    implicated = models.JSONField(default=list, help_text="[{host, rank, role, confidence, excludable, evidence}]")
+    body = models.JSONField(default=dict, help_text="The whole verdict (schema 1.0).")
+    input_hash = models.CharField(max_length=64)
+    happened_at = models.DateTimeField()
+    judged_at = models.DateTimeField()
+    decide_due_at = models.DateTimeField(null=True, blank=True, db_index=True)
+
+    class Meta:
+        ordering = ("attempt", "id")
+        constraints = (models.UniqueConstraint(fields=("attempt", "input_hash"), name="verdict_once_per_input"),)
+
+    def __str__(self) -> str:
+        return self.sentence

@@ -1,0 +1,1 @@
+"""The simulated cluster and everything else that only tests and demonstrations need."""

@@ -1,0 +1,1 @@
+"""Puts the site together: settings, addresses, the beat schedule, checks, probes and metrics."""

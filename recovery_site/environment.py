@@ -1,0 +1,214 @@
+"""Which environment variables does the site read? Each is declared here once: name, default, help.
+
+`docs/settings.md` is generated from these declarations and compared by a test; `recovery_site/checks.py`
+refuses to start on a wrong one, with its number and a sentence.
+"""
+
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+BASE_DIR = Path(__file__).resolve().parent.parent
+
+
+class BadSetting(ValueError):
+    """A variable holds something that cannot be used."""
+
+
+def _text(raw: str) -> str:
+    return raw
+
+
+def _flag(raw: str) -> bool:
+    words = {
+        "1": True,
+        "true": True,
+        "yes": True,
+        "on": True,
+        "0": False,
+        "false": False,
+        "no": False,
+        "off": False,
+    }
+    if raw.lower() not in words:
+        raise BadSetting("must be true or false")
+    return words[raw.lower()]
+
+
+def _names(raw: str) -> list[str]:
+    return [part.strip() for part in raw.split(",") if part.strip()]
+
+
+def _whole(least: int, most: int) -> Callable[[str], int]:
+    def parse(raw: str) -> int:
+        if not raw.isascii() or not raw.isdigit() or not least <= int(raw) <= most:
+            raise BadSetting(f"must be a whole number from {least} to {most}")
+        return int(raw)
+
+    return parse
+
+
+def _seconds(least: float, most: float) -> Callable[[str], float]:
+    def parse(raw: str) -> float:
+        try:
+            value = float(raw)
+        except ValueError:
+            raise BadSetting("must be a number of seconds") from None
+        if not least <= value <= most:
+            raise BadSetting(f"must be from {least:g} to {most:g} seconds")
+        return value
+
+    return parse
+
+
+def _one_of(*words: str) -> Callable[[str], str]:
+    def parse(raw: str) -> str:
+        if raw not in words:
+            raise BadSetting(f"must be one of {', '.join(words)}")
+        return raw
+
+    return parse
+
+
+def _address(*schemes: str) -> Callable[[str], str]:
+    def parse(raw: str) -> str:
+        if raw.partition("://")[0] not in schemes or "://" not in raw:
+            raise BadSetting(f"must begin with {' or '.join(f'{scheme}://' for scheme in schemes)}")
+        return raw
+
+    return parse
+
+
+def _listen(raw: str) -> str:
+    host, _, port = raw.rpartition(":")
+    if not host or not port.isascii() or not port.isdigit() or not 0 <= int(port) <= 65535:
+        raise BadSetting("must be HOST:PORT, e.g. 127.0.0.1:8000")
+    return raw
+
+
+@dataclass(frozen=True)
+class Setting:
+    """One environment variable. `parse` turns its text into a value or raises `BadSetting`."""
+
+    name: str
+    default: str
+    help: str
+    parse: Callable[[str], Any] = _text
+    secret: bool = False
+
+
+SETTINGS = (
+    Setting("REKINDLE_STATE_DIR", str(BASE_DIR / "var"), "Folder for the SQLite file and the generated key."),
+    Setting(
+        "REKINDLE_DATABASE_URL",
+        "",
+        "Where everything is stored: sqlite:///PATH or mysql://USER:PASSWORD@HOST:PORT/NAME. "
+        "Empty: rekindle.sqlite3 in the state folder.",
+        lambda raw: raw and _address("sqlite", "mysql")(raw),
+        secret=True,
+    ),
+    Setting(
+        "REKINDLE_BROKER_URL",
+        "memory://",
+        "Where tasks wait: memory:// (one process) or redis://HOST:PORT/N.",
+        _address("memory", "redis", "rediss", "redis+socket"),
+        secret=True,
+    ),
+    Setting(
+        "REKINDLE_CHANNEL_URL",
+        "memory://",
+        "What wakes the sockets of other processes: memory:// (one process) or redis://HOST:PORT/N.",
+        _address("memory", "redis", "rediss", "unix"),
+        secret=True,
+    ),
+    Setting(
+        "REKINDLE_SECRET_KEY",
+        "",
+        "Signs sessions; at least 50 characters. Empty: a key generated in the state folder.",
+        secret=True,
+    ),
+    Setting("REKINDLE_ALLOWED_HOSTS", "localhost,127.0.0.1,[::1]", "Host names the site answers to.", _names),
+    Setting(
+        "REKINDLE_BASE_URL",
+        "http://127.0.0.1:8000",
+        "Address under which people reach the console; used in links.",
+        _address("http", "https"),
+    ),
+    Setting(
+        "REKINDLE_LISTEN",
+        "127.0.0.1:8000",
+        "HOST:PORT of the embedded web server; port 0 takes a free one.",
+        _listen,
+    ),
+    Setting("REKINDLE_HTTPS", "false", "Whether people reach the site by TLS: secure cookies and HSTS.", _flag),
+    Setting(
+        "REKINDLE_TRUSTED_PROXY",
+        "false",
+        "Whether a proxy of yours sets X-Forwarded-Proto. Never true when the site is reached directly.",
+        _flag,
+    ),
+    Setting(
+        "REKINDLE_METRICS_TOKEN",
+        "",
+        "Bearer token of /metrics. Empty: only from the machine itself.",
+        secret=True,
+    ),
+    Setting("REKINDLE_SHARDS", "1", "Into how many tasks the reading of logs is split.", _whole(1, 256)),
+    Setting("REKINDLE_WORKER_THREADS", "2", "Threads of the embedded worker.", _whole(1, 64)),
+    Setting(
+        "REKINDLE_READ_SECONDS",
+        "1",
+        "How often the logs of running attempts are read.",
+        _seconds(0.2, 60),
+    ),
+    Setting(
+        "REKINDLE_LIVE_SECONDS",
+        "0.25",
+        "How often each ASGI process looks for new events to push to its sockets.",
+        _seconds(0.05, 10),
+    ),
+    Setting("REKINDLE_READ_BYTES", "4194304", "Most bytes read from one log in one turn.", _whole(4096, 1 << 30)),
+    Setting(
+        "REKINDLE_COMMAND_SECONDS",
+        "30",
+        "Time limit of one scheduler command of the site.",
+        _seconds(1, 300),
+    ),
+    Setting(
+        "REKINDLE_LOG_LEVEL",
+        "INFO",
+        "Detail of the site's own log.",
+        _one_of("DEBUG", "INFO", "WARNING", "ERROR"),
+    ),
+)
+
+
+@dataclass(frozen=True)
+class Mistake:
+    """A setting that cannot be used: its number is its place among the declarations, from 1."""
+
+    number: int
+    name: str
+    sentence: str
+
+
+def read_environment(environ: Mapping[str, str] | None = None) -> tuple[dict[str, Any], list[Mistake]]:
+    """All values, and the mistakes found. A mistaken setting has its default in the values."""
+    source = os.environ if environ is None else environ
+    values: dict[str, Any] = {}
+    mistakes = []
+    for number, setting in enumerate(SETTINGS, 1):
+        try:
+            values[setting.name] = setting.parse(source.get(setting.name, setting.default))
+        except BadSetting as error:
+            mistakes.append(Mistake(number, setting.name, f"{setting.name} {error}."))
+            values[setting.name] = setting.parse(setting.default)
+    known = {setting.name for setting in SETTINGS}
+    mistakes += [
+        Mistake(0, name, f"{name} is not a setting of Rekindle; see docs/settings.md.")
+        for name in sorted(source)
+        if name.startswith("REKINDLE_") and name not in known
+    ]
+    return values, mistakes

@@ -1,0 +1,209 @@
+"""How is Django configured? From `recovery_site.environment` alone."""
+
+import os
+import secrets
+from pathlib import Path
+from typing import Any
+
+import environ
+from csp.constants import NONCE, NONE, SELF
+from django.core.exceptions import ImproperlyConfigured
+
+from recovery_site.environment import BASE_DIR, read_environment
+
+REKINDLE, REKINDLE_MISTAKES = read_environment()
+
+
+def _secret_key() -> str:
+    """The configured key, or one generated once in the state folder and readable by its owner only."""
+    if REKINDLE["REKINDLE_SECRET_KEY"]:
+        return str(REKINDLE["REKINDLE_SECRET_KEY"])
+    path = Path(REKINDLE["REKINDLE_STATE_DIR"]) / "secret-key"
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        try:
+            handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        except FileExistsError:
+            return path.read_text().strip()
+        key = secrets.token_urlsafe(64)
+        with os.fdopen(handle, "w") as file:
+            file.write(key)
+        return key
+    except OSError as error:
+        raise ImproperlyConfigured(f"REKINDLE_STATE_DIR cannot hold the generated key: {error}") from error
+
+
+def _database() -> dict[str, Any]:
+    url = REKINDLE["REKINDLE_DATABASE_URL"]
+    if not url:
+        url = f"sqlite:///{Path(REKINDLE['REKINDLE_STATE_DIR']) / 'rekindle.sqlite3'}"
+    database: dict[str, Any] = environ.Env.db_url_config(url)
+    if database["ENGINE"].endswith("sqlite3"):
+        # Measured: WAL alone makes locking worse; with IMMEDIATE transactions four writers saw no error.
+        database["OPTIONS"] = {
+            "timeout": 20,
+            "transaction_mode": "IMMEDIATE",
+            "init_command": "PRAGMA journal_mode=WAL;PRAGMA synchronous=NORMAL;PRAGMA busy_timeout=20000;",
+        }
+    else:
+        database["OPTIONS"] = {
+            "charset": "utf8mb4",
+            "isolation_level": "read committed",
+            "sql_mode": "STRICT_TRANS_TABLES",
+        }
+        database["CONN_MAX_AGE"] = 60
+        database["CONN_HEALTH_CHECKS"] = True
+    return database
+
+
+def _channel_layer() -> dict[str, Any]:
+    url = REKINDLE["REKINDLE_CHANNEL_URL"]
+    if url.startswith("memory"):
+        return {"BACKEND": "channels.layers.InMemoryChannelLayer"}
+    return {"BACKEND": "channels_redis.pubsub.RedisPubSubChannelLayer", "CONFIG": {"hosts": [url]}}
+
+
+SECRET_KEY = _secret_key()
+DEBUG = False
+ALLOWED_HOSTS = REKINDLE["REKINDLE_ALLOWED_HOSTS"]
+
+INSTALLED_APPS = [
+    "django.contrib.admin",
+    "django.contrib.auth",
+    "django.contrib.contenttypes",
+    "django.contrib.sessions",
+    "django.contrib.messages",
+    "django.contrib.staticfiles",
+    "channels",
+    "csp",
+    "django_htmx",
+    "rest_framework",
+    "drf_spectacular",
+    "recovery_site.apps.RecoverySiteConfig",
+    "audit.apps.AuditConfig",
+    "workloads.apps.WorkloadsConfig",
+    "detectors.apps.DetectorsConfig",
+    "advisor_api.apps.AdvisorApiConfig",
+    "console.apps.ConsoleConfig",
+]
+
+MIDDLEWARE = [
+    "django.middleware.security.SecurityMiddleware",
+    "whitenoise.middleware.WhiteNoiseMiddleware",
+    "csp.middleware.CSPMiddleware",
+    "django.contrib.sessions.middleware.SessionMiddleware",
+    "django.middleware.common.CommonMiddleware",
+    "django.middleware.csrf.CsrfViewMiddleware",
+    "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "django.contrib.messages.middleware.MessageMiddleware",
+    "django.middleware.clickjacking.XFrameOptionsMiddleware",
+    "django_htmx.middleware.HtmxMiddleware",
+]
+
+ROOT_URLCONF = "recovery_site.urls"
+WSGI_APPLICATION = "recovery_site.wsgi.application"
+ASGI_APPLICATION = "recovery_site.asgi.application"
+
+TEMPLATES = [
+    {
+        "BACKEND": "django.template.backends.django.DjangoTemplates",
+        "DIRS": [BASE_DIR / "templates"],
+        "APP_DIRS": True,
+        "OPTIONS": {
+            "context_processors": [
+                "django.template.context_processors.request",
+                "django.contrib.auth.context_processors.auth",
+                "django.contrib.messages.context_processors.messages",
+            ]
+        },
+    }
+]
+
+DATABASES = {"default": _database()}
+DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
+CHANNEL_LAYERS = {"default": _channel_layer()}
+
+AUTH_PASSWORD_VALIDATORS = [
+    {"NAME": f"django.contrib.auth.password_validation.{name}"}
+    for name in (
+        "UserAttributeSimilarityValidator",
+        "MinimumLengthValidator",
+        "CommonPasswordValidator",
+        "NumericPasswordValidator",
+    )
+]
+LOGIN_URL = "sign-in"
+LOGIN_REDIRECT_URL = "overview"
+LOGOUT_REDIRECT_URL = "sign-in"
+
+LANGUAGE_CODE = "en"
+TIME_ZONE = "UTC"
+USE_I18N = False
+USE_TZ = True
+
+STATIC_URL = "static/"
+STATIC_ROOT = BASE_DIR / "staticfiles"
+STATICFILES_DIRS = [BASE_DIR / "static"]
+WHITENOISE_USE_FINDERS = True
+WHITENOISE_AUTOREFRESH = False
+
+SECURE_CONTENT_TYPE_NOSNIFF = True
+SECURE_REFERRER_POLICY = "same-origin"
+X_FRAME_OPTIONS = "DENY"
+SESSION_COOKIE_HTTPONLY = True
+SESSION_COOKIE_SAMESITE = "Lax"
+SESSION_COOKIE_SECURE = REKINDLE["REKINDLE_HTTPS"]
+CSRF_COOKIE_SECURE = REKINDLE["REKINDLE_HTTPS"]
+CSRF_TRUSTED_ORIGINS = [REKINDLE["REKINDLE_BASE_URL"]] if REKINDLE["REKINDLE_HTTPS"] else []
+SECURE_SSL_REDIRECT = REKINDLE["REKINDLE_HTTPS"]
+SECURE_REDIRECT_EXEMPT = [r"^healthz$", r"^readyz$", r"^metrics$"]
+SECURE_HSTS_SECONDS = 31536000 if REKINDLE["REKINDLE_HTTPS"] else 0
+SECURE_HSTS_INCLUDE_SUBDOMAINS = REKINDLE["REKINDLE_HTTPS"]
+SECURE_HSTS_PRELOAD = REKINDLE["REKINDLE_HTTPS"]
+if REKINDLE["REKINDLE_TRUSTED_PROXY"]:
+    SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
+DATA_UPLOAD_MAX_MEMORY_SIZE = 4 * 1024 * 1024
+
+CONTENT_SECURITY_POLICY = {
+    "DIRECTIVES": {
+        "default-src": [NONE],
+        "script-src": [SELF, NONCE],
+        "style-src": [SELF, NONCE],
+        "img-src": [SELF, "data:"],
+        "font-src": [SELF],
+        "connect-src": [SELF],
+        "form-action": [SELF],
+        "base-uri": [NONE],
+        "frame-ancestors": [NONE],
+    }
+}
+
+REST_FRAMEWORK = {
+    "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
+    "DEFAULT_AUTHENTICATION_CLASSES": [
+        "advisor_api.authentication.BearerAuthentication",
+        "rest_framework.authentication.SessionAuthentication",
+    ],
+    "DEFAULT_PERMISSION_CLASSES": ["advisor_api.authentication.HasRole"],
+    "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
+    "DEFAULT_PARSER_CLASSES": ["rest_framework.parsers.JSONParser"],
+    "EXCEPTION_HANDLER": "advisor_api.errors.as_answer",
+    "UNAUTHENTICATED_USER": None,
+}
+SPECTACULAR_SETTINGS = {
+    "TITLE": "Rekindle Advisor API",
+    "DESCRIPTION": "What should happen next to each training attempt, and what became of it.",
+    "VERSION": "1.0.0",
+    "OAS_VERSION": "3.1.0",
+    "SERVE_INCLUDE_SCHEMA": False,
+    "SERVERS": [],
+    "SCHEMA_PATH_PREFIX": "/v1",
+}
+
+LOGGING = {
+    "version": 1,
+    "disable_existing_loggers": False,
+    "formatters": {"line": {"format": "%(asctime)s %(levelname)s %(name)s: %(message)s"}},
+    "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "line"}},
+    "root": {"handlers": ["console"], "level": REKINDLE["REKINDLE_LOG_LEVEL"]},
+}

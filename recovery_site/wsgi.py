@@ -1,0 +1,8 @@
+"""How does a WSGI server find the site? (Production: pages, API and admin.)"""
+
+import os
+
+from django.core.wsgi import get_wsgi_application
+
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "recovery_site.settings")
+application = get_wsgi_application()

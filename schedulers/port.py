@@ -1,0 +1,174 @@
+"""What may anybody ask of a scheduler, and in which words does it answer?
+
+Every scheduler package passes the same contract tests (`tests/schedulers/contract.py`). An action that
+returns has only been *accepted*: what became of it is read back from `job()` (a return code proves nothing).
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Protocol
+
+from schedulers.states import JobState
+
+
+class SchedulerError(Exception):
+    """Something between us and the scheduler went wrong; `raw` is its answer, cut to 64 KiB."""
+
+    def __init__(self, reason: str, raw: str = "") -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.raw = raw[:65536]
+
+
+class Unreachable(SchedulerError):
+    """No answer: unknown, never failed (design: unknown is not failed)."""
+
+
+class Garbled(SchedulerError):
+    """An answer that cannot be read. Changes nothing but "cannot see"."""
+
+
+class Refused(SchedulerError):
+    """The scheduler said no, and the action was not carried out."""
+
+
+class Unclear(SchedulerError):
+    """It is not known whether the action was carried out: look, never repeat blindly."""
+
+
+class NoSuchJob(Refused):
+    """The scheduler does not know this job number (any more)."""
+
+
+@dataclass(frozen=True)
+class JobRow:
+    """One job as a listing shows it. Times are aware UTC; `None` where the scheduler has none."""
+
+    number: int
+    name: str
+    user: str
+    partition: str
+    state: JobState
+    word: str  # the scheduler's own state
+    reason: str  # why it waits or why it ended, in the scheduler's word
+    restarts: int
+    submitted_at: datetime | None
+    started_at: datetime | None
+    ended_at: datetime | None
+    exit_code: int
+    exit_signal: int
+    nodes: tuple[str, ...]
+    node_count: int
+    account: str = ""
+    user_id: int | None = None
+    array_job: int | None = None
+    array_task: int | None = None
+    het_leader: int | None = None
+    batch: bool = True
+    requeue_allowed: bool = True
+    priority: int = 0
+    comment: str = ""
+    admin_comment: str = ""
+    work_dir: str = ""
+    stdout: str = ""
+    stderr: str = ""
+    dependency: str = ""
+    required_nodes: tuple[str, ...] = ()
+
+    @property
+    def held(self) -> bool:
+        """Whether it waits with priority 0, whoever holds it."""
+        return self.state is JobState.HELD
+
+
+@dataclass(frozen=True)
+class JobDetail:
+    """One job asked for by number: the row and what only the single question tells."""
+
+    row: JobRow
+    excluded_nodes: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class NodeRow:
+    """One node. `states` are the scheduler's words in lower case, e.g. `("idle", "drain")`."""
+
+    name: str
+    states: tuple[str, ...]
+    reason: str = ""
+    reason_by: str = ""
+    reason_at: datetime | None = None
+    booted_at: datetime | None = None
+    partitions: tuple[str, ...] = ()
+
+    @property
+    def available(self) -> bool:
+        """Whether the scheduler could place a job on it now or later."""
+        return not {
+            "down",
+            "drain",
+            "drained",
+            "draining",
+            "fail",
+            "failing",
+            "not_responding",
+            "maint",
+        } & set(self.states)
+
+
+@dataclass(frozen=True)
+class Listing:
+    """Every job the scheduler knows, at one moment. An empty listing is an answer, not an error."""
+
+    jobs: tuple[JobRow, ...]
+    raw_bytes: int = 0
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What the installation is and allows. Durations in seconds."""
+
+    version: str
+    cluster_name: str
+    min_job_age: int
+    requeue_wait: int  # how long a requeued job waits before it may start
+    kill_wait: int
+    tested: bool  # whether outputs of this version stand among the recorded ones
+
+
+class Scheduler(Protocol):
+    """The port. Reads raise `Unreachable` or `Garbled`; actions also `Refused` or `Unclear`."""
+
+    def jobs(self) -> Listing:
+        """All jobs in one call."""
+
+    def job(self, number: int) -> JobDetail:
+        """One job with its exclusions; `NoSuchJob` when the scheduler does not know it."""
+
+    def nodes(self) -> tuple[NodeRow, ...]:
+        """All nodes in one call."""
+
+    def limits(self) -> Limits:
+        """Version and limits of the installation."""
+
+    def now(self) -> datetime:
+        """The scheduler's own clock."""
+
+    def ping(self) -> None:
+        """Returns when the scheduler answers."""
+
+    def mark(self, number: int, text: str) -> None:
+        """Write our mark into the administrator's comment (decisions 11); `""` removes it."""
+
+    def requeue_hold(self, number: int, *, running: bool) -> None:
+        """Requeue in held state. `running=True` acts on live jobs only (never on a finished one)."""
+
+    def update_exclusions(self, number: int, nodes: Sequence[str]) -> None:
+        """Replace the job's list of excluded nodes; an empty one clears it."""
+
+    def release(self, number: int) -> None:
+        """Let a held job go."""
+
+    def cancel(self, number: int) -> None:
+        """Cancel a job."""

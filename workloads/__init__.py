@@ -1,0 +1,1 @@
+"""What runs where: clusters, nodes, jobs, attempts and their progress."""

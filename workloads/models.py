@@ -1,0 +1,207 @@
+"""What runs where? Clusters, nodes, jobs, attempts and how far they came."""
+
+import uuid
+
+from django.core.validators import MinValueValidator, RegexValidator
+from django.db import models
+
+from schedulers.states import JobState
+from workloads.mode import Mode
+from workloads.phase import Phase
+from workloads.validators import absolute_paths, detector_limits, log_patterns, plain_names
+
+HEIMDALL_NAMESPACE = uuid.UUID("6f1d9f0e-35a3-5b0a-9d3b-0f5d1d0c6f21")
+
+
+class Cluster(models.Model):
+    """One scheduler installation with its environment, logs, mode and limits."""
+
+    name = models.CharField(
+        max_length=64,
+        unique=True,
+        validators=[RegexValidator(r"^[a-z0-9][a-z0-9_.-]*\Z", "Lower case letters, digits, '.', '_' and '-'.")],
+    )
+    environment = models.CharField(
+        max_length=64, default="default", help_text="Matched by the controller's environmentPattern."
+    )
+    scheduler_kind = models.CharField(max_length=16, choices=[("slurm", "Slurm")], default="slurm")
+    scheduler_path = models.CharField(
+        max_length=512,
+        blank=True,
+        default="",
+        help_text="Folder of the scheduler's commands; empty: the PATH.",
+    )
+    scheduler_config = models.CharField(
+        max_length=512,
+        blank=True,
+        default="",
+        help_text="SLURM_CONF for the commands; empty: the site's own.",
+    )
+    partitions = models.JSONField(
+        default=list,
+        blank=True,
+        validators=[plain_names],
+        help_text="Partitions to watch; an empty list: all.",
+    )
+    opt_out = models.BooleanField(
+        default=False,
+        help_text="Act on jobs that did not ask to be left alone, instead of on those that opted in.",
+    )
+    log_roots = models.JSONField(
+        default=list,
+        blank=True,
+        validators=[absolute_paths],
+        help_text="Folders below which job logs may be read.",
+    )
+    log_patterns = models.JSONField(
+        default=list,
+        blank=True,
+        validators=[log_patterns],
+        help_text="Patterns of job logs with the fields of sbatch, e.g. /logs/%u/%x_%j_%t.log",
+    )
+    detector_limits = models.JSONField(
+        default=dict,
+        blank=True,
+        validators=[detector_limits],
+        help_text="Limits that differ from the defaults.",
+    )
+    poll_seconds = models.FloatField(default=15.0, validators=[MinValueValidator(0.2)])
+    mode = models.CharField(max_length=8, choices=Mode.choices(), default=Mode.MONITOR.value)
+    mode_version = models.PositiveIntegerField(default=1, editable=False)
+    acknowledge_scheduler_actions = models.BooleanField(
+        default=False, help_text="Confirms that Rekindle may change jobs of this scheduler."
+    )
+    enabled = models.BooleanField(default=True, help_text="Unticked: not watched at all.")
+    observe_due_at = models.DateTimeField(null=True, blank=True, editable=False, db_index=True)
+    seen_at = models.DateTimeField(null=True, blank=True, editable=False)
+    cannot_see_since = models.DateTimeField(null=True, blank=True, editable=False)
+    cannot_see_reason = models.CharField(max_length=500, blank=True, default="", editable=False)
+    raw_answer = models.TextField(blank=True, default="", editable=False)
+    scheduler_version = models.CharField(max_length=64, blank=True, default="", editable=False)
+    scheduler_tested = models.BooleanField(default=True, editable=False)
+    min_job_age_seconds = models.PositiveIntegerField(null=True, blank=True, editable=False)
+    changed_at = models.DateTimeField(null=True, blank=True, editable=False, db_index=True)
+
+    class Meta:
+        ordering = ("name",)
+        permissions = (("switch_mode", "Can switch a cluster's mode"),)
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class Node(models.Model):
+    """One node as the scheduler describes it."""
+
+    cluster = models.ForeignKey(Cluster, on_delete=models.CASCADE, related_name="nodes")
+    name = models.CharField(max_length=255)
+    state = models.CharField(max_length=128)
+    available = models.BooleanField(default=True)
+    reason = models.CharField(max_length=500, blank=True, default="")
+    reason_by = models.CharField(max_length=64, blank=True, default="")
+    reason_at = models.DateTimeField(null=True, blank=True)
+    booted_at = models.DateTimeField(null=True, blank=True)
+    partitions = models.JSONField(default=list)
+    seen_at = models.DateTimeField()
+
+    class Meta:
+        ordering = ("cluster", "name")
+        constraints = (models.UniqueConstraint(fields=("cluster", "name"), name="node_once_per_cluster"),)
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class Job(models.Model):
+    """One submission: cluster, number and epoch, because numbers come round again (decisions 10)."""
+
+    cluster = models.ForeignKey(Cluster, on_delete=models.CASCADE, related_name="jobs")
+    number = models.BigIntegerField()
+    epoch = models.PositiveIntegerField(default=0)
+    array_job = models.BigIntegerField(null=True, blank=True)
+    array_task = models.BigIntegerField(null=True, blank=True)
+    het_leader = models.BigIntegerField(null=True, blank=True)
+    workflow_id = models.CharField(max_length=256, blank=True, default="", db_index=True)
+    name = models.CharField(max_length=255)
+    user = models.CharField(max_length=64)
+    user_id = models.BigIntegerField(null=True, blank=True)
+    account = models.CharField(max_length=128, blank=True, default="")
+    partition = models.CharField(max_length=128, blank=True, default="")
+    node_count = models.PositiveIntegerField(default=0)
+    requeue_allowed = models.BooleanField(default=True)
+    work_dir = models.CharField(max_length=4096, blank=True, default="")
+    stdout = models.CharField(max_length=4096, blank=True, default="")
+    stderr = models.CharField(max_length=4096, blank=True, default="")
+    comment = models.TextField(blank=True, default="")
+    opt_in = models.JSONField(default=dict, help_text="The parsed comment.")
+    opt_in_error = models.CharField(max_length=500, blank=True, default="")
+    created_at = models.DateTimeField()
+    seen_at = models.DateTimeField()
+    missing_listings = models.PositiveSmallIntegerField(default=0)
+    live = models.BooleanField(default=True, db_index=True, help_text="Whether the scheduler still lists it.")
+
+    class Meta:
+        ordering = ("-created_at", "-id")
+        constraints = (models.UniqueConstraint(fields=("cluster", "number", "epoch"), name="job_identity"),)
+
+    def __str__(self) -> str:
+        return str(self.number)
+
+
+class Attempt(models.Model):
+    """One execution of a job: job and restart count. Appended, never overwritten."""
+
+    job = models.ForeignKey(Job, on_delete=models.CASCADE, related_name="attempts")
+    index = models.PositiveIntegerField()
+    heimdall_id = models.UUIDField(unique=True)
+    state = models.CharField(max_length=16, choices=JobState.choices())
+    scheduler_word = models.CharField(max_length=64, blank=True, default="")
+    reason = models.CharField(max_length=255, blank=True, default="")
+    nodes = models.JSONField(default=list, help_text="As listed while it ran: the list shrinks while it ends.")
+    exit_code = models.IntegerField(null=True, blank=True)
+    exit_signal = models.IntegerField(null=True, blank=True)
+    submitted_at = models.DateTimeField(null=True, blank=True)
+    started_at = models.DateTimeField(null=True, blank=True)
+    ended_at = models.DateTimeField(null=True, blank=True)
+    first_seen_at = models.DateTimeField()
+    last_step = models.BigIntegerField(null=True, blank=True)
+    last_step_at = models.DateTimeField(null=True, blank=True)
+    first_step = models.BigIntegerField(null=True, blank=True)
+    last_checkpoint_step = models.BigIntegerField(null=True, blank=True)
+    loaded_checkpoint_step = models.BigIntegerField(null=True, blank=True)
+    baseline_step_seconds = models.FloatField(null=True, blank=True)
+    phase = models.CharField(max_length=16, choices=Phase.choices(), default=Phase.STARTING.value)
+    blind_since = models.DateTimeField(null=True, blank=True)
+    blind_reason = models.CharField(max_length=1000, blank=True, default="")
+    read_due_at = models.DateTimeField(null=True, blank=True, db_index=True)
+    judge_due_at = models.DateTimeField(null=True, blank=True, db_index=True)
+    changed_at = models.DateTimeField(db_index=True)
+
+    class Meta:
+        ordering = ("job", "index")
+        constraints = (models.UniqueConstraint(fields=("job", "index"), name="attempt_identity"),)
+
+    def __str__(self) -> str:
+        return self.label
+
+    @property
+    def label(self) -> str:
+        """`12345-0`."""
+        return f"{self.job.number}-{self.index}"
+
+
+class ProgressPoint(models.Model):
+    """A step that an attempt reported."""
+
+    attempt = models.ForeignKey(Attempt, on_delete=models.CASCADE, related_name="progress")
+    at = models.DateTimeField()
+    step = models.BigIntegerField()
+    step_seconds = models.FloatField(null=True, blank=True)
+    loss = models.FloatField(null=True, blank=True)
+
+    class Meta:
+        ordering = ("attempt", "id")
+        indexes = (models.Index(fields=("attempt", "at"), name="progress_by_time"),)
+
+    def __str__(self) -> str:
+        return f"step {self.step}"

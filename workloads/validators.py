@@ -1,0 +1,48 @@
+"""Is what an operator typed into a cluster's form usable?"""
+
+import re
+from typing import Any
+
+from django.core.exceptions import ValidationError
+
+from workloads.limits import DEFAULT_LIMITS
+
+PLAIN_NAME = re.compile(r"[A-Za-z0-9_.-]{1,64}\Z")
+
+
+def plain_names(value: Any) -> None:
+    """A list of names such as partitions."""
+    for item in _strings(value):
+        if not PLAIN_NAME.match(item):
+            raise ValidationError(f"{item!r} is not a plain name (letters, digits, '.', '_', '-').")
+
+
+def absolute_paths(value: Any) -> None:
+    """A list of absolute folders."""
+    for item in _strings(value):
+        if not item.startswith("/") or "\0" in item or ".." in item.split("/"):
+            raise ValidationError(f"{item!r} is not an absolute path without '..'.")
+
+
+def log_patterns(value: Any) -> None:
+    """A list of path patterns."""
+    for item in _strings(value):
+        if "\0" in item or len(item) > 1024:
+            raise ValidationError(f"{item[:40]!r} is not a usable path pattern.")
+
+
+def detector_limits(value: Any) -> None:
+    """A mapping of known limits to positive numbers."""
+    if not isinstance(value, dict):
+        raise ValidationError("Limits are written as {name: number}.")
+    for name, number in value.items():
+        if name not in DEFAULT_LIMITS:
+            raise ValidationError(f"{name!r} is no limit; known are {', '.join(sorted(DEFAULT_LIMITS))}.")
+        if not isinstance(number, int | float) or isinstance(number, bool) or not number > 0:
+            raise ValidationError(f"{name} must be a number above 0.")
+
+
+def _strings(value: Any) -> list[str]:
+    if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
+        raise ValidationError('Write a list of texts, e.g. ["one", "two"].')
+    return value
