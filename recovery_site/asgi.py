@@ -1,0 +1,20 @@
+"""How does an ASGI server find the site? Pages and sockets in the embedded mode, `/ws/` in production."""
+
+import os
+
+from channels.auth import AuthMiddlewareStack
+from channels.routing import ProtocolTypeRouter, URLRouter
+from channels.security.websocket import AllowedHostsOriginValidator
+from django.core.asgi import get_asgi_application
+
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "recovery_site.settings")
+pages = get_asgi_application()
+
+from console.routing import websocket_urlpatterns  # noqa: E402  # models need the loaded apps
+
+application = ProtocolTypeRouter(
+    {
+        "http": pages,
+        "websocket": AllowedHostsOriginValidator(AuthMiddlewareStack(URLRouter(websocket_urlpatterns))),
+    }
+)
