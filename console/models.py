@@ -8,9 +8,28 @@ class SignInLink(models.Model):
     """A one-time sign-in of the console: works once, until it expires."""
 
     user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE)
-    digest = models.CharField(max_length=64, unique=True)
+    digest = models.CharField(max_length=64, unique=True, help_text="SHA-256 of the token.")
     expires_at = models.DateTimeField()
     used_at = models.DateTimeField(null=True, blank=True)
 
     def __str__(self) -> str:
         return f"sign-in of {self.user}"
+
+
+class SignInTry(models.Model):
+    """One password that was tried. Rows of successes are deleted at once, the others when they are old.
+
+    Stored in the database and not in the process, because every server process must count the same tries.
+    Name and address are keyed hashes: people type passwords into the wrong field.
+    """
+
+    name_hash = models.CharField(max_length=64)
+    address_hash = models.CharField(max_length=64, db_index=True)
+    at = models.DateTimeField(db_index=True)
+
+    class Meta:
+        indexes = (models.Index(fields=("name_hash", "address_hash", "at"), name="try_by_name_and_address"),)
+        verbose_name_plural = "sign-in tries"
+
+    def __str__(self) -> str:
+        return f"a try at {self.at:%Y-%m-%d %H:%M:%S}"

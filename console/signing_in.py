@@ -1,0 +1,89 @@
+"""Who may come in, and how often may a password be tried?
+
+Throttle: a try is stored before the password is looked at, so that many at the same moment count too. More than
+`TRIES_PER_NAME` within `WINDOW` for one user name from one address, or `TRIES_PER_ADDRESS` from one address, are
+refused unseen. A name alone is never locked: a stranger could shut an operator out at 3 a.m.
+"""
+
+from datetime import datetime, timedelta
+from ipaddress import ip_address
+
+from django.conf import settings
+from django.contrib.auth.models import User
+from django.db import transaction
+from django.http import HttpRequest
+from django.utils.crypto import salted_hmac
+
+from audit.actor_kind import ActorKind
+from audit.event_type import EventType
+from audit.level import Level
+from audit.trail import Actor, Entry, Subject, record
+from console.models import SignInTry
+
+WINDOW = timedelta(minutes=5)
+TRIES_PER_NAME = 5
+TRIES_PER_ADDRESS = 30
+OF_THE_SITE = Subject(cluster="")  # a sign-in speaks of no cluster
+
+
+class TooManyTries(Exception):
+    """The password is not even looked at."""
+
+
+def client_address(request: HttpRequest) -> str:
+    """The address of whoever asks; from the proxy's header only when a proxy of ours sets it."""
+    peer = str(request.META.get("REMOTE_ADDR", ""))
+    forwarded = str(request.META.get("HTTP_X_FORWARDED_FOR", ""))
+    if settings.REKINDLE["REKINDLE_TRUSTED_PROXY"] and forwarded:
+        peer = forwarded.rpartition(",")[2].strip()  # the last one is what our own proxy saw
+    try:
+        return str(ip_address(peer))
+    except ValueError:
+        return "unknown"
+
+
+def begin_try(name: str, address: str, now: datetime) -> SignInTry:
+    """Count one try and give its row; `TooManyTries` when it is one too many."""
+    SignInTry.objects.filter(at__lt=now - WINDOW).delete()
+    name_hash, address_hash = _keyed("name", name.casefold()), _keyed("address", address)
+    row = SignInTry.objects.create(name_hash=name_hash, address_hash=address_hash, at=now)
+    recent = SignInTry.objects.filter(address_hash=address_hash, at__gte=now - WINDOW)
+    if recent.filter(name_hash=name_hash).count() > TRIES_PER_NAME or recent.count() > TRIES_PER_ADDRESS:
+        row.delete()  # refused ones do not prolong the wait
+        raise TooManyTries
+    return row
+
+
+def password_was_wrong(user: User | None, address: str, now: datetime) -> None:
+    """Write it into the trail; a name that nobody has is not written down."""
+    who = user.get_username() if user else "an unknown name"
+    tell(f"Sign-in refused for {who}: wrong password.", who, address, now, Level.WARNING)
+
+
+def password_was_right(user: User, row: SignInTry, address: str, now: datetime) -> None:
+    """Forget the tries of this name from this address, and write the sign-in into the trail."""
+    with transaction.atomic():
+        SignInTry.objects.filter(name_hash=row.name_hash, address_hash=row.address_hash).delete()
+        tell(f"{user.get_username()} signed in with a password.", user.get_username(), address, now)
+
+
+def signed_out(user: User, address: str, now: datetime) -> None:
+    """Write a sign-out into the trail."""
+    tell(f"{user.get_username()} signed out.", user.get_username(), address, now)
+
+
+def _keyed(salt: str, text: str) -> str:
+    return salted_hmac(f"console.signing_in.{salt}", text, algorithm="sha256").hexdigest()
+
+
+def tell(sentence: str, who: str, address: str, now: datetime, level: Level = Level.INFO) -> None:
+    """Write one event of kind sign-in into the trail."""
+    entry = Entry(
+        type=EventType.SIGN_IN,
+        subject=OF_THE_SITE,
+        actor=Actor(ActorKind.PERSON, who),
+        sentence=sentence,
+        level=level,
+        payload={"address": address},
+    )
+    record([entry], now)

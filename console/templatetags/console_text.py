@@ -1,0 +1,76 @@
+"""What may a template do with times, spans, states and text that nobody can trust?"""
+
+from datetime import datetime, timedelta
+from typing import Any
+
+from django import template
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+
+from audit.actor_kind import ActorKind
+from audit.event_type import EventType
+from audit.level import Level
+from console import hostile_text, spans
+from schedulers.words import Word
+
+register = template.Library()
+
+VOCABULARY: dict[str, type[Word]] = {"event": EventType, "level": Level, "actor": ActorKind}
+register.filter("duration", spans.duration)
+
+
+@register.filter
+def visible(text: Any) -> str:
+    """Plain text with acting characters replaced; escaped by the template as usual."""
+    return hostile_text.visible(text, limit=2000)
+
+
+@register.filter
+def log_text(text: Any) -> SafeString:
+    """A log line, escaped, with acting characters set apart."""
+    return hostile_text.visible_html(text)
+
+
+@register.filter
+def badge(word: Word | None) -> SafeString:
+    """A member's label in its colour."""
+    if word is None:
+        return SafeString("")
+    return format_html('<span class="badge text-bg-{}">{}</span>', word.colour, word.label)
+
+
+@register.filter
+def word(value: str, vocabulary: str) -> Word | str:
+    """The member of a vocabulary that a stored value names; the value itself when it is unknown to us."""
+    try:
+        return VOCABULARY[vocabulary](value)
+    except ValueError:
+        return value
+
+
+@register.simple_tag
+def moment(at: datetime | None, now: datetime | None = None, clock_only: bool = False) -> SafeString:
+    """A time with zone and its age: `16:03:12 UTC, 3 min ago`; the date when it is not of today."""
+    if at is None:
+        return SafeString('<span class="text-body-secondary">–</span>')
+    same_day = now is not None and at.date() == now.date()
+    shown = f"{at:%H:%M:%S}" if same_day or clock_only else f"{at:%Y-%m-%d %H:%M:%S}"
+    exact = f"{at:%Y-%m-%d %H:%M:%S}.{at.microsecond // 1000:03d} UTC"
+    when = format_html('<time datetime="{}" title="{}">{} UTC</time>', at.isoformat(), exact, shown)
+    if now is None or clock_only:
+        return when
+    return format_html(
+        '{} <span class="age" data-age-of="{}">{}</span>', when, at.isoformat(), spans.age(at, now)
+    )
+
+
+@register.filter
+def after(at: datetime, start: datetime | None) -> str:
+    """`+3.2 s` from `start` to `at`; empty without a start."""
+    return "" if start is None else f"+{spans.duration(max(at - start, timedelta()))}"
+
+
+@register.filter
+def percent(share: float | None) -> str:
+    """`0.934` as `93 %`."""
+    return "–" if share is None else f"{share * 100:.0f} %"
