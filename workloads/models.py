@@ -1,7 +1,5 @@
 """What runs where? Clusters, nodes, jobs, attempts and how far they came."""
 
-import uuid
-
 from django.core.validators import MinValueValidator, RegexValidator
 from django.db import models
 
@@ -9,8 +7,6 @@ from schedulers.states import JobState
 from workloads.mode import Mode
 from workloads.phase import Phase
 from workloads.validators import absolute_paths, detector_limits, log_patterns, plain_names
-
-HEIMDALL_NAMESPACE = uuid.UUID("6f1d9f0e-35a3-5b0a-9d3b-0f5d1d0c6f21")
 
 
 class Cluster(models.Model):
@@ -77,6 +73,7 @@ class Cluster(models.Model):
     cannot_see_since = models.DateTimeField(null=True, blank=True, editable=False)
     cannot_see_reason = models.CharField(max_length=500, blank=True, default="", editable=False)
     raw_answer = models.TextField(blank=True, default="", editable=False)
+    limits_asked_at = models.DateTimeField(null=True, blank=True, editable=False)
     scheduler_version = models.CharField(max_length=64, blank=True, default="", editable=False)
     scheduler_tested = models.BooleanField(default=True, editable=False)
     min_job_age_seconds = models.PositiveIntegerField(null=True, blank=True, editable=False)
@@ -138,6 +135,7 @@ class Job(models.Model):
     created_at = models.DateTimeField()
     seen_at = models.DateTimeField()
     missing_listings = models.PositiveSmallIntegerField(default=0)
+    missing_since = models.DateTimeField(null=True, blank=True)
     live = models.BooleanField(default=True, db_index=True, help_text="Whether the scheduler still lists it.")
 
     class Meta:
