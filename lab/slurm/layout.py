@@ -1,0 +1,84 @@
+"""Where do the files and ports of a private Slurm lie?"""
+
+import json
+import socket
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+PORTS_EACH = 400  # two clusters coexist when their base ports differ by this much
+
+
+@dataclass(frozen=True)
+class Layout:
+    """One private cluster. Everything lives below `folder`; every port is on 127.0.0.1.
+
+    Ports: base slurmctld, +1 slurmdbd, +3 sshd, +4 MariaDB, +10… slurmd, +200…399 srun. Keep `folder` short:
+    unix socket paths hold 107 bytes. `cred_expire` + 1 s is what a requeued job waits (Slurm's own is 120).
+    """
+
+    folder: Path
+    nodes: int = 5
+    base_port: int = 26000
+    name: str = "lab"
+    accounting: bool = True
+    ssh: bool = False
+    cpus: int = 8
+    memory: int = 4000
+    slurmd_timeout: int = 10
+    min_job_age: int = 300
+    kill_wait: int = 2
+    cred_expire: int = 5
+
+    @property
+    def node_names(self) -> tuple[str, ...]:
+        """`n01`, `n02`, …"""
+        return tuple(f"n{number:02d}" for number in range(1, self.nodes + 1))
+
+    @property
+    def conf(self) -> Path:
+        """slurm.conf."""
+        return self.folder / "etc" / "slurm.conf"
+
+    @property
+    def jobs(self) -> Path:
+        """The folder that jobs are submitted from and write to."""
+        return self.folder / "jobs"
+
+    @property
+    def socket(self) -> Path:
+        """munged's socket."""
+        return self.folder / "run" / "munge.socket"
+
+    @property
+    def database_socket(self) -> Path:
+        """MariaDB's socket."""
+        return self.folder / "run" / "mysql.sock"
+
+    def port(self, offset: int) -> int:
+        """The port at an offset from the base."""
+        return self.base_port + offset
+
+    def taken_ports(self) -> list[int]:
+        """Ports of ours on which somebody listens already."""
+        wanted = [
+            self.base_port,
+            *(self.port(n) for n in (1, 3, 4)),
+            *(self.port(10 + n) for n in range(self.nodes)),
+        ]
+        return [port for port in wanted if _answers(port)]
+
+    def save(self) -> None:
+        """Keep it in `folder`, so that later commands find it."""
+        (self.folder / "layout.json").write_text(json.dumps(asdict(self), default=str))
+
+    @classmethod
+    def load(cls, folder: Path) -> "Layout":
+        """The layout kept in a folder; `FileNotFoundError` when it holds no cluster."""
+        kept = json.loads((folder / "layout.json").read_text())
+        return cls(**{**kept, "folder": folder})
+
+
+def _answers(port: int) -> bool:
+    with socket.socket() as probe:
+        probe.settimeout(0.2)
+        return probe.connect_ex(("127.0.0.1", port)) == 0

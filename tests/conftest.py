@@ -1,0 +1,36 @@
+"""What do tests of several rooms share?"""
+
+import shutil
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from lab.slurm.cluster import SlurmCluster
+from lab.slurm.layout import Layout
+from lab.stores.stores import free_port
+
+
+@pytest.fixture
+def short_folder() -> Iterator[Path]:
+    """A folder whose path is short enough for unix sockets; removed afterwards."""
+    folder = Path(tempfile.mkdtemp(prefix="rk-"))
+    folder.chmod(0o755)
+    yield folder
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+@pytest.fixture(scope="session")
+def real_slurm() -> Iterator[SlurmCluster]:
+    """A private real Slurm with five nodes and accounting, one for the whole run."""
+    folder = Path(tempfile.mkdtemp(prefix="rk-slurm-"))
+    folder.chmod(0o755)
+    with SlurmCluster(Layout(folder=folder / "c", base_port=block_of_ports(), nodes=5, min_job_age=60)) as cluster:
+        yield cluster
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+def block_of_ports() -> int:
+    """A base below the ephemeral ports, so that no client's own port can take one of the block."""
+    return 10000 + free_port() % 20000
