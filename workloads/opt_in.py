@@ -94,9 +94,8 @@ def read_comment(comment: str) -> tuple[OptIn, str]:
 
 
 def _as_object(comment: str) -> dict[str, Any]:
-    size = len(comment.encode("utf-8", "surrogatepass"))
-    if size > COMMENT_BYTES:
-        raise _Refused(f"The comment is {size} bytes long; Slurm keeps at most {COMMENT_BYTES}.")
+    if len(comment.encode("utf-8", "surrogatepass")) > COMMENT_BYTES:
+        raise _Refused(f"The comment is longer than {COMMENT_BYTES} bytes, the most that Slurm keeps.")
     try:
         value = json.loads(comment, object_pairs_hook=_without_repeats)
     except ValueError as error:
