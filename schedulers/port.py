@@ -41,9 +41,20 @@ class NoSuchJob(Refused):
     """The scheduler does not know this job number (any more)."""
 
 
+class NoAccounting(SchedulerError):
+    """The installation keeps no record of ended jobs, so a vanished one is gone, never failed."""
+
+
 @dataclass(frozen=True)
 class JobRow:
-    """One job as a listing shows it. Times are aware UTC; `None` where the scheduler has none."""
+    """One job as a listing shows it. Times are aware UTC; `None` where the scheduler has none.
+
+    `started_at` is known while it runs and once it ended, `ended_at` once it ended. While it is COMPLETING both
+    are `None`, `nodes` shrinks, and after a requeue `restarts` counts the next attempt already: what the attempt
+    was is known from a listing of the time when it ran.
+
+    The waiting tasks of an array that have no number of their own are one row: `array_job` without `array_task`.
+    """
 
     number: int
     name: str
@@ -53,7 +64,7 @@ class JobRow:
     word: str  # the scheduler's own state
     reason: str  # why it waits or why it ended, in the scheduler's word
     restarts: int
-    submitted_at: datetime | None
+    submitted_at: datetime | None  # changes at every requeue
     started_at: datetime | None
     ended_at: datetime | None
     exit_code: int
@@ -75,6 +86,7 @@ class JobRow:
     stderr: str = ""
     dependency: str = ""
     required_nodes: tuple[str, ...] = ()
+    eligible_at: datetime | None = None  # a requeued job may not start before
 
     @property
     def held(self) -> bool:
@@ -88,6 +100,41 @@ class JobDetail:
 
     row: JobRow
     excluded_nodes: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class AccountedAttempt:
+    """One ended attempt of a job as the accounting remembers it."""
+
+    number: int
+    name: str  # "allocation" for an attempt so short that the accounting missed its start
+    user: str
+    state: JobState
+    word: str
+    submitted_at: datetime | None  # with the number the key of an attempt
+    started_at: datetime | None
+    ended_at: datetime
+    exit_code: int
+    exit_signal: int
+    nodes: tuple[str, ...]
+
+
+UNAVAILABLE = frozenset(
+    {
+        "down",
+        "drain",
+        "drained",
+        "draining",
+        "error",
+        "fail",
+        "failing",
+        "future",
+        "invalid_reg",
+        "maint",
+        "maintenance",
+        "not_responding",
+    }
+)
 
 
 @dataclass(frozen=True)
@@ -105,16 +152,7 @@ class NodeRow:
     @property
     def available(self) -> bool:
         """Whether the scheduler could place a job on it now or later."""
-        return not {
-            "down",
-            "drain",
-            "drained",
-            "draining",
-            "fail",
-            "failing",
-            "not_responding",
-            "maint",
-        } & set(self.states)
+        return UNAVAILABLE.isdisjoint(self.states)
 
 
 @dataclass(frozen=True)
@@ -138,13 +176,22 @@ class Limits:
 
 
 class Scheduler(Protocol):
-    """The port. Reads raise `Unreachable` or `Garbled`; actions also `Refused` or `Unclear`."""
+    """The port. Reads raise `Unreachable` or `Garbled`; actions also `Refused` or `Unclear`.
+
+    An action that raises `Unreachable` or `Garbled` sent nothing: only `Unclear` may have been carried out.
+    """
 
     def jobs(self) -> Listing:
         """All jobs in one call."""
 
     def job(self, number: int) -> JobDetail:
         """One job with its exclusions; `NoSuchJob` when the scheduler does not know it."""
+
+    def ended(self, number: int) -> tuple[AccountedAttempt, ...]:
+        """Ended attempts under this number, oldest first; numbers come round, so it may be another job's too.
+
+        Also raises `NoAccounting`. The record lags: never judge from it within 10 s of the end.
+        """
 
     def nodes(self) -> tuple[NodeRow, ...]:
         """All nodes in one call."""

@@ -1,0 +1,1 @@
+"""Slurm behind the scheduler port: its commands, their answers, and what its refusals mean."""

@@ -1,0 +1,134 @@
+"""How does Slurm answer and obey the scheduler port?"""
+
+from collections.abc import Callable, Sequence
+from datetime import datetime
+from typing import TypeVar
+
+from schedulers.port import (
+    AccountedAttempt,
+    Garbled,
+    JobDetail,
+    JobRow,
+    Limits,
+    Listing,
+    NodeRow,
+    NoSuchJob,
+    Refused,
+    Unclear,
+    Unreachable,
+)
+from schedulers.slurm import accounting, commands, listing, refusals, showing
+from schedulers.transport import TimedOut, TooLong, Transport
+
+Read = TypeVar("Read")
+
+
+class Slurm:
+    """`schedulers.port.Scheduler` by the commands of Slurm, each given `seconds`.
+
+    A hung controller makes squeue wait 20 s and scontrol 10 s before they say so themselves.
+    """
+
+    def __init__(self, transport: Transport, seconds: float) -> None:
+        self._transport = transport
+        self._seconds = seconds
+
+    def jobs(self) -> Listing:
+        """All jobs in one squeue call."""
+        borders = listing.Borders.fresh()
+        text = self._ask(commands.list_jobs(borders.layout()))
+        return Listing(_read(text, lambda: listing.rows(text, borders)), len(text.encode()))
+
+    def job(self, number: int) -> JobDetail:
+        """The row by squeue, the exclusions by scontrol: 22.05's squeue cannot show them."""
+        row = self._row(number)
+        whole_array = row.array_job is not None and row.array_task is None
+        text = self._ask(commands.show_job(str(number) if whole_array else listing.address(row)))
+        return JobDetail(row, _read(text, lambda: showing.excluded_nodes(text, row)))
+
+    def ended(self, number: int) -> tuple[AccountedAttempt, ...]:
+        """The ended attempts in the accounting."""
+        border = listing.Borders.fresh().field
+        text = self._ask(commands.accounting(number, accounting.COLUMNS, border))
+        return _read(text, lambda: accounting.ended(text, number, border))
+
+    def nodes(self) -> tuple[NodeRow, ...]:
+        """All nodes in one call."""
+        text = self._ask(commands.show_nodes())
+        return _read(text, lambda: showing.nodes(text))
+
+    def limits(self) -> Limits:
+        """Version and limits of the installation."""
+        text = self._ask(commands.show_config())
+        return _read(text, lambda: showing.limits(text))
+
+    def now(self) -> datetime:
+        """The controller's clock, in whole seconds."""
+        text = self._ask(commands.statistics())
+        return _read(text, lambda: showing.clock(text))
+
+    def ping(self) -> None:
+        """Returns when a controller, the primary or a backup, answers."""
+        answer = self._transport.run(commands.ping(), self._seconds)
+        if " is UP" not in answer.stdout:
+            raise Unreachable("No controller of this Slurm answers.", f"{answer.stderr}{answer.stdout}")
+
+    def mark(self, number: int, text: str) -> None:
+        """Write our mark into AdminComment. Slurm refuses it on finished jobs."""
+        self._act(number, lambda address: commands.set_mark(address, text))
+
+    def requeue_hold(self, number: int, *, running: bool) -> None:
+        """Requeue in held state. With `running` a finished job is left alone, without a word."""
+        self._act(number, lambda address: commands.requeue_hold(address, running=running))
+
+    def update_exclusions(self, number: int, nodes: Sequence[str]) -> None:
+        """Replace the excluded nodes of a waiting job. One unknown name refuses all."""
+        self._act(number, lambda address: commands.set_exclusions(address, nodes))
+
+    def release(self, number: int) -> None:
+        """Let a held job go; without effect on any other."""
+        self._act(number, commands.release)
+
+    def cancel(self, number: int) -> None:
+        """Cancel a job; without effect on a finished one."""
+        self._act(number, commands.cancel)
+
+    def _row(self, number: int) -> JobRow:
+        borders = listing.Borders.fresh()
+        try:
+            argv = commands.list_job(number, borders.layout())
+        except ValueError as error:
+            raise NoSuchJob(str(error)) from error
+        text = self._ask(argv)
+        for row in _read(text, lambda: listing.rows(text, borders)):
+            if row.number == number:
+                return row
+        raise NoSuchJob(f"Slurm does not know job {number}.", text)
+
+    def _ask(self, argv: tuple[str, ...]) -> str:
+        """The answer to a question. Nothing beside an error text is no empty listing."""
+        answer = self._transport.run(argv, self._seconds)
+        if answer.returncode or (answer.stderr.strip() and not answer.stdout.strip()):
+            raise refusals.of_reading(argv, answer)
+        return answer.stdout
+
+    def _act(self, number: int, command: Callable[[str], tuple[str, ...]]) -> None:
+        """Look how this job is spoken of, then run one command on it and on nothing else."""
+        row = self._row(number)
+        try:
+            argv = command(listing.address(row))
+        except ValueError as error:
+            raise Refused(str(error)) from error
+        try:
+            answer = self._transport.run(argv, self._seconds)
+        except (TimedOut, TooLong) as error:
+            raise Unclear(error.reason, error.raw) from error
+        if answer.returncode:
+            raise refusals.of_action(argv, answer)
+
+
+def _read(text: str, reading: Callable[[], Read]) -> Read:
+    try:
+        return reading()
+    except ValueError as error:
+        raise Garbled(str(error), text) from error

@@ -1,0 +1,143 @@
+"""Which jobs are there? One squeue call and how its answer is read.
+
+A job's name, comment and paths are written by its user and may hold any sign, control characters included
+(observed). So the borders between fields carry a random part that is new in each call: a name cannot contain it.
+"""
+
+import secrets
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+from schedulers.hostlist import expand
+from schedulers.port import JobRow
+from schedulers.slurm.values import NOTHING, exit_status, moment, optional, optional_whole, state, whole
+from schedulers.states import FINAL, LIVE, JobState
+
+COLUMNS = (
+    "JobID",
+    "ArrayJobID",
+    "ArrayTaskID",
+    "HetJobID",
+    "State",
+    "Reason",
+    "RestartCnt",
+    "SubmitTime",
+    "EligibleTime",
+    "StartTime",
+    "EndTime",
+    "exit_code",
+    "NodeList",
+    "NumNodes",
+    "ReqNodes",
+    "PriorityLong",
+    "Requeue",
+    "BatchFlag",
+    "UserName",
+    "UserID",
+    "Account",
+    "Partition",
+    "Dependency",
+    "WorkDir",
+    "STDOUT",
+    "STDERR",
+    "Name",
+    "Comment",
+    "admin_comment",
+)
+
+
+@dataclass(frozen=True)
+class Borders:
+    """What stands behind a field and behind the last field of a record."""
+
+    field: str = "\x1f"
+    record: str = "\x1e"
+
+    @classmethod
+    def fresh(cls) -> "Borders":
+        """Borders that nobody can have guessed: 36 random bits. No comma, no colon, no digit in front."""
+        chance = secrets.token_urlsafe(6)[:6]
+        return cls(f"\x1f{chance}", f"\x1e{chance}")
+
+    def layout(self) -> str:
+        """The argument of `squeue -O`. A border without a width means no padding and no cutting."""
+        return ",".join(f"{name}:{self.field}" for name in COLUMNS[:-1]) + f",{COLUMNS[-1]}:{self.record}"
+
+
+def rows(text: str, borders: Borders) -> tuple[JobRow, ...]:
+    """Every job of an answer; raises `ValueError` if any record cannot be read."""
+    records = text.split(f"{borders.record}\n")
+    if records.pop():
+        raise ValueError("The listing of jobs breaks off in the middle of a record.")
+    return _fold(_row(record.split(borders.field)) for record in records)
+
+
+def address(row: JobRow) -> str:
+    """How to speak of exactly this job.
+
+    The bare number of an array's last task is also the number of the whole array, and Slurm would act on all of it.
+    """
+    if row.array_job is None:
+        return str(row.number)
+    if row.array_task is None:
+        raise ValueError(f"Job {row.number} stands for the waiting tasks of an array, which have no numbers yet.")
+    return f"{row.array_job}_{row.array_task}"
+
+
+def _row(fields: list[str]) -> JobRow:
+    if len(fields) != len(COLUMNS):
+        raise ValueError(f"A record of the listing has {len(fields)} fields instead of {len(COLUMNS)}.")
+    of = dict(zip(COLUMNS, fields, strict=True))
+    number = whole(of["JobID"], "JobID")
+    priority = whole(of["PriorityLong"], "PriorityLong")
+    known = state(of["State"], priority)
+    array_task = optional_whole(of["ArrayTaskID"], "ArrayTaskID")
+    code, signal = exit_status(of["exit_code"])
+    started_at, ended_at = moment(of["StartTime"]), moment(of["EndTime"])
+    return JobRow(
+        number=number,
+        name=of["Name"],
+        user=of["UserName"],
+        partition=of["Partition"],
+        state=known,
+        word=of["State"],
+        reason="" if of["Reason"] in NOTHING else of["Reason"],
+        restarts=whole(of["RestartCnt"], "RestartCnt"),
+        submitted_at=moment(of["SubmitTime"]),
+        # A waiting job shows its planned start, a running one its planned end, and both are mixed up while it ends.
+        started_at=started_at if known in FINAL | LIVE and known is not JobState.COMPLETING else None,
+        ended_at=ended_at if known in FINAL else None,
+        exit_code=code,
+        exit_signal=signal,
+        nodes=expand(of["NodeList"]),
+        node_count=whole(of["NumNodes"], "NumNodes"),
+        account=optional(of["Account"]),
+        user_id=whole(of["UserID"], "UserID"),
+        array_job=None if array_task is None else whole(of["ArrayJobID"], "ArrayJobID"),
+        array_task=array_task,
+        het_leader=optional_whole(of["HetJobID"], "HetJobID"),
+        batch=of["BatchFlag"] != "0",
+        requeue_allowed=of["Requeue"] != "0",
+        priority=priority,
+        comment=optional(of["Comment"]),
+        admin_comment=optional(of["admin_comment"]),
+        work_dir=optional(of["WorkDir"]),
+        stdout=optional(of["STDOUT"]),
+        stderr=optional(of["STDERR"]),
+        dependency=optional(of["Dependency"]),
+        required_nodes=expand(of["ReqNodes"]),
+        eligible_at=moment(of["EligibleTime"]),
+    )
+
+
+def _fold(found: Iterable[JobRow]) -> tuple[JobRow, ...]:
+    """Waiting tasks of an array share the array's number until they start: one row stands for them."""
+    by_number: dict[int, JobRow] = {}
+    for row in found:
+        first = by_number.setdefault(row.number, row)
+        if first is row:
+            continue
+        if row.array_job is None or row.array_job != first.array_job:
+            raise ValueError(f"The listing shows job {row.number} twice.")
+        by_number[row.number] = replace(first, array_task=None)
+    return tuple(by_number.values())

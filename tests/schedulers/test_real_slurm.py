@@ -1,0 +1,80 @@
+"""Does the Slurm adapter keep the contract on a real Slurm, and what else is true only there?"""
+
+import time
+from collections.abc import Iterator
+
+import pytest
+
+from schedulers.hostlist import expand
+from schedulers.port import Refused
+from schedulers.states import JobState
+from tests.schedulers.contract import SchedulerContract
+from tests.schedulers.real import RealCluster
+
+pytestmark = pytest.mark.slurm
+
+
+@pytest.fixture
+def cluster(real_cluster: RealCluster) -> Iterator[RealCluster]:
+    yield real_cluster
+
+
+class TestContract(SchedulerContract):
+    """The contract on a real Slurm."""
+
+
+def test_the_last_task_of_an_array_is_held_without_its_siblings(cluster, scheduler, wait):
+    """Its number is also that of the whole array: `scontrol requeuehold 7` would take all of them."""
+    array = cluster.sbatch("--array=0-2")
+    tasks = wait.until(
+        lambda: [row for row in scheduler.jobs().jobs if row.array_job == array],
+        lambda rows: len(rows) == 3 and all(row.state is JobState.RUNNING for row in rows),
+    )
+    last = next(row for row in tasks if row.number == array)
+    scheduler.requeue_hold(array, running=True)
+    assert wait.job(array, JobState.HELD).restarts == 1
+    time.sleep(1)
+    for row in tasks:
+        if row != last:
+            assert scheduler.job(row.number).row == row
+
+
+def test_waiting_tasks_of_an_array_are_one_row_on_which_nobody_acts(cluster, scheduler):
+    array = cluster.sbatch("--array=0-3", "--hold")
+    (row,) = [row for row in scheduler.jobs().jobs if row.array_job == array]
+    assert (row.number, row.array_task, row.state) == (array, None, JobState.HELD)
+    assert scheduler.job(array).row == row
+    with pytest.raises(Refused):
+        scheduler.release(array)
+    assert scheduler.job(array).row.held
+
+
+def test_only_the_leader_of_a_heterogeneous_job_is_requeued(cluster, scheduler, wait):
+    leader = cluster.sbatch("-N1", ":", "-N1")
+    follower = wait.until(
+        lambda: [row for row in scheduler.jobs().jobs if row.het_leader == leader],
+        lambda rows: len(rows) == 2 and all(row.state is JobState.RUNNING for row in rows),
+    )[-1]
+    follower = max(row.number for row in scheduler.jobs().jobs if row.het_leader == leader)
+    with pytest.raises(Refused):
+        scheduler.requeue_hold(follower, running=True)
+    scheduler.requeue_hold(leader, running=True)
+    assert wait.job(leader, JobState.HELD).restarts == 1
+    assert wait.job(follower, JobState.HELD).restarts == 1
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "n[9-11]",
+        "n[09-11]",
+        "n[098-101]",
+        "gpu[01-03,07]-ib[0-1]",
+        "a,b",
+        "n[1,1]",
+        "n[01-2]",
+        "n[8-10],n[011-012]",
+    ],
+)
+def test_a_list_of_nodes_is_read_as_slurm_reads_it(cluster, text):
+    assert expand(text) == tuple(cluster.run("scontrol", "show", "hostnames", text).split())
