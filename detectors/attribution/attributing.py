@@ -1,0 +1,74 @@
+"""Why did an attempt fail, where, and what could be done? One pure function from facts to a judgement."""
+
+import hashlib
+from dataclasses import replace
+from datetime import datetime
+
+from detectors.attribution.body import Quotes, write_body
+from detectors.attribution.candidates import open_case
+from detectors.attribution.causes import Cause, Search, name_cause
+from detectors.attribution.ending import NEVER
+from detectors.attribution.facts import Facts
+from detectors.attribution.judgement import Implicated, Judgement
+from detectors.attribution.ordering import in_causal_order
+from detectors.attribution.remedies import suggest
+from detectors.attribution.weighing import Weighed, weigh
+
+ENGINE = "1"
+"""Version of the search; raised when equal facts give another verdict."""
+
+
+def attribute(facts: Facts, now: datetime) -> Judgement:
+    """The judgement of one attempt.
+
+    The same facts give the same bytes of the body, in whatever order they come and whenever they are judged:
+    `now` bounds `happened_at` alone, as no failure lies in the future.
+    """
+    ordered = facts.in_order()
+    case, demoted = open_case(ordered)
+    search = Search(case, in_causal_order(case))
+    cause, named = name_cause(search)
+    weighed = weigh(case, cause)
+    remedy, suggested = suggest(weighed)
+    quotes = Quotes(search.order, ordered)
+    judgement = Judgement(
+        kind=cause.kind,
+        layer=weighed.cause.layer,
+        signature=cause.signature,
+        sentence=sentence_of(weighed),
+        fingerprint=fingerprint_of(cause),
+        evidence_status=weighed.status,
+        confidence=weighed.confidence,
+        action=remedy.then,
+        implicated=tuple(_with_evidence(one, cause, quotes) for one in weighed.implicated),
+        rules=(*demoted, *named, *weighed.rules, *suggested),
+        happened_at=now if cause.happened_at == NEVER else min(cause.happened_at, now),
+        input_hash=ordered.input_hash(),
+        body={},
+    )
+    return replace(judgement, body=write_body(judgement, weighed, search, remedy, quotes))
+
+
+def sentence_of(weighed: Weighed) -> str:
+    """One line for an operator, with the culprits' names: `Uncorrectable ECC error on n03`."""
+    sentence = weighed.cause.sentence
+    culprits = [one.host for one in weighed.implicated if one.role == "culprit"]
+    suspects = [one.host for one in weighed.implicated if one.role == "suspect"]
+    unnamed = [host for host in culprits or suspects[:3] if host not in sentence]
+    if not unnamed:
+        return sentence
+    return f"{sentence} {'on' if culprits else '(suspected:'} {', '.join(unnamed)}{'' if culprits else ')'}"
+
+
+def fingerprint_of(cause: Cause) -> str:
+    """Says "the same again": the symptom's own, else one made of layer, signature and sentence without numbers."""
+    if cause.candidate is not None and cause.candidate.symptom.fingerprint:
+        return cause.candidate.symptom.fingerprint
+    words = "".join("#" if character.isdigit() else character for character in cause.sentence)
+    return hashlib.sha256(f"{cause.layer}|{cause.signature}|{words}".encode()).hexdigest()
+
+
+def _with_evidence(one: Implicated, cause: Cause, quotes: Quotes) -> Implicated:
+    if cause.candidate is None or one.role == "victim":
+        return one
+    return replace(one, evidence=quotes.of(cause.candidate.symptom))

@@ -1,0 +1,255 @@
+"""How is a verdict written down? The schema of attribution section 8.1, version 1.0.
+
+The row adds what is not a function of the facts: its uuid, what it supersedes, the mode and the policy.
+"""
+
+from datetime import datetime
+from typing import Any
+
+from detectors.attribution.candidates import Candidate
+from detectors.attribution.causes import Search
+from detectors.attribution.facts import Facts, Symptom
+from detectors.attribution.history import advance, entity_of, same_before, step_before, without_advance
+from detectors.attribution.hosts import hosts_seen, named_by
+from detectors.attribution.judgement import Implicated, Judgement
+from detectors.attribution.remedies import Remedy
+from detectors.attribution.weighing import Weighed
+
+SCHEMA_VERSION = "1.0"
+MOST_QUOTES = 40
+MOST_SYMPTOMS = 100
+MOST_RIVALS = 4
+
+
+class Quotes:
+    """The evidence of a verdict, each quote with its id; the likeliest cause's come first."""
+
+    def __init__(self, order: tuple[Candidate, ...], facts: Facts) -> None:
+        self.rows: list[dict[str, Any]] = []
+        self._ids: dict[tuple[str, int, str], str] = {}
+        first = [candidate.symptom for candidate in order]
+        for symptom in (*first, *facts.symptoms):
+            self._add(symptom)
+
+    def of(self, symptom: Symptom) -> tuple[str, ...]:
+        """Ids of the quotes of a symptom that are listed."""
+        keys = ((quote.stream, quote.offset, symptom.signature) for quote in symptom.evidence)
+        return tuple(self._ids[key] for key in keys if key in self._ids)
+
+    def _add(self, symptom: Symptom) -> None:
+        for quote in symptom.evidence:
+            key = (quote.stream, quote.offset, symptom.signature)
+            if key in self._ids or len(self.rows) >= MOST_QUOTES:
+                continue
+            self._ids[key] = f"e{len(self.rows) + 1}"
+            self.rows.append(
+                {
+                    "id": self._ids[key],
+                    "source": "kernel" if symptom.signature.startswith(("xid.", "sxid", "kernel.")) else "app_log",
+                    "host": quote.host,
+                    "rank": quote.rank,
+                    "file": quote.stream,
+                    "offset": quote.offset,
+                    "event_time": _time(quote.at),
+                    "quote": quote.line,
+                    "signature_id": symptom.signature,
+                }
+            )
+
+
+def write_body(
+    judgement: Judgement, weighed: Weighed, search: Search, remedy: Remedy, quotes: Quotes
+) -> dict[str, Any]:
+    """The whole verdict as JSON values; `judgement` is complete but for its body."""
+    facts, cause = weighed.facts, weighed.cause
+    kind, entity = entity_of(weighed.case, cause)
+    return {
+        "schema_version": SCHEMA_VERSION,
+        "phase": "fast",
+        "engine_version": facts.versions.engine,
+        "catalogue_version": facts.versions.catalogue,
+        "workload": _workload(facts),
+        "detection": {
+            "kind": cause.kind.value,
+            "signal": cause.signature or None,
+            "event_time": _time(cause.happened_at),
+            "witnesses": _witnesses(weighed),
+        },
+        "outcome": {"layer": cause.layer.value, "domain": cause.layer.domain, "label": judgement.sentence},
+        "root_cause": {
+            "signature_id": cause.signature or None,
+            "text": cause.candidate.symptom.sentence if cause.candidate else None,
+            "fingerprint": judgement.fingerprint,
+            "evidence_status": weighed.status.value,
+            "confidence": weighed.confidence,
+            "calibration": None,
+        },
+        "affected_entity": {"kind": kind, "id": entity or None},
+        "implicated": [_implicated(one) for one in judgement.implicated],
+        "symptoms": [_symptom(c, facts) for c in weighed.case.candidates[:MOST_SYMPTOMS]],
+        "evidence": quotes.rows,
+        "hypotheses": _hypotheses(weighed, search),
+        "rules": [{"id": rule.id, "fired": rule.fired, "because": rule.because} for rule in judgement.rules],
+        "missing_evidence": missing_evidence(weighed),
+        "coverage": _coverage(facts),
+        "timeline": _timeline(weighed),
+        "progress": _progress(facts),
+        "history": _history(facts, judgement.fingerprint),
+        "recommendation": {
+            "action": remedy.then.value,
+            "exclude": list(weighed.excludable) if remedy.then.value == "restart_exclude" else [],
+            "backoff_s": remedy.backoff_seconds,
+            "basis": remedy.basis,
+        },
+        "input_hash": f"sha256:{judgement.input_hash}",
+        "inputs": facts.canonical(),
+    }
+
+
+def missing_evidence(weighed: Weighed) -> list[str]:
+    """What would have decided and was not there (section 6.1, rule 4)."""
+    facts, cause = weighed.facts, weighed.cause
+    attempt = facts.attempt
+    of_kernel = any(s.signature.startswith(("xid.", "kernel.")) for s in facts.symptoms)
+    rows = (
+        (bool(attempt.blind_reason), f"no log could be read: {attempt.blind_reason}"),
+        (
+            not facts.ranks and len(attempt.nodes) > 1,
+            "no rank map: ranks in the log cannot be turned into hosts",
+        ),
+        (not facts.nodes and bool(attempt.nodes), "the states of the nodes are not known"),
+        (cause.candidate is None, "no line says what the first cause was"),
+        (cause.tier == 9 and not cause.named.hosts, "no line or dump says which rank did not join"),
+        (cause.tier in (6, 7, 8) and not of_kernel, "no kernel log of the nodes"),
+        (
+            cause.rule == "cause.node_failure" and not cause.named.hosts,
+            "no node of the attempt is down now",
+        ),
+    )
+    return [sentence for missing, sentence in rows if missing]
+
+
+def _workload(facts: Facts) -> dict[str, Any]:
+    attempt = facts.attempt
+    return {
+        "cluster": attempt.cluster,
+        "job_id": str(attempt.job_number),
+        "job_epoch": attempt.job_epoch,
+        "attempt": attempt.index,
+        "user": attempt.user,
+        "partition": attempt.partition,
+        "nodes": len(attempt.nodes),
+        "phase": attempt.phase,
+        "state": attempt.state.value,
+        "reason": attempt.reason,
+        "exit_code": attempt.exit_code,
+        "exit_signal": attempt.exit_signal,
+    }
+
+
+def _witnesses(weighed: Weighed) -> list[str]:
+    log = weighed.cause.candidate is not None and weighed.cause.candidate.symptom is not weighed.case.ending
+    return [
+        *(["log"] if log else []),
+        *(["scheduler"] if weighed.facts.attempt.ended else []),
+        *(["node state"] if any(node.down for node in weighed.facts.nodes) else []),
+    ]
+
+
+def _implicated(one: Implicated) -> dict[str, Any]:
+    return {
+        "host": one.host,
+        "rank": one.rank,
+        "role": one.role,
+        "confidence": one.confidence,
+        "evidence": list(one.evidence),
+        "excludable": one.excludable,
+    }
+
+
+def _symptom(candidate: Candidate, facts: Facts) -> dict[str, Any]:
+    symptom = candidate.symptom
+    return {
+        "key": symptom.key,
+        "signature_id": symptom.signature or None,
+        "kind": symptom.kind.value,
+        "layer": symptom.layer.value,
+        "role": symptom.role.value if candidate.counts else "secondary",
+        "tier": candidate.tier.number,
+        "demoted_by": candidate.demoted_by or None,
+        "count": symptom.count,
+        "first": _time(symptom.happened_at),
+        "hosts": len(named_by(symptom, facts).hosts),
+    }
+
+
+def _hypotheses(weighed: Weighed, search: Search) -> list[dict[str, Any]]:
+    """The cause and its rivals. What confidence leaves over is shared out by the rivals' own and the unknown."""
+    rivals = [c for c in search.order if c is not weighed.cause.candidate][:MOST_RIVALS]
+    left = 1.0 - weighed.confidence
+    whole = sum(rival.symptom.confidence for rival in rivals) + 0.3
+    rows: list[dict[str, Any]] = [
+        {
+            "id": "h1",
+            "layer": weighed.cause.layer.value,
+            "signature_id": weighed.cause.signature or None,
+            "odds": weighed.confidence,
+        }
+    ]
+    rows += [
+        {
+            "id": f"h{number}",
+            "layer": rival.symptom.layer.value,
+            "signature_id": rival.symptom.signature or None,
+            "odds": round(left * rival.symptom.confidence / whole, 4),
+            "hosts": list(rival.named.hosts),
+        }
+        for number, rival in enumerate(rivals, 2)
+    ]
+    return rows
+
+
+def _coverage(facts: Facts) -> dict[str, Any]:
+    seen = hosts_seen(facts)
+    return {
+        "ranks_seen": len(facts.ranks),
+        "hosts_expected": len(facts.attempt.nodes),
+        "hosts_seen": len(seen),
+        "gaps": [] if not seen else [node for node in facts.attempt.nodes if node not in seen][:16],
+    }
+
+
+def _timeline(weighed: Weighed) -> list[dict[str, Any]]:
+    attempt = weighed.facts.attempt
+    moments = [
+        (attempt.started_at, "started"),
+        (attempt.last_step_at, f"last step {attempt.last_step}"),
+        (weighed.cause.happened_at, weighed.cause.sentence),
+        (attempt.ended_at, f"ended: {attempt.state.label.lower()}"),
+    ]
+    known = [(moment, what) for moment, what in moments if moment is not None]
+    return [{"t": _time(moment), "what": what} for moment, what in sorted(known, key=lambda pair: pair[0])]
+
+
+def _progress(facts: Facts) -> dict[str, Any]:
+    attempt = facts.attempt
+    return {
+        "first_step": attempt.first_step,
+        "last_step": attempt.last_step,
+        "last_checkpoint": attempt.last_checkpoint_step,
+        "loaded_checkpoint": attempt.loaded_checkpoint_step,
+        "max_step_before": step_before(facts),
+        "advance": advance(facts),
+    }
+
+
+def _history(facts: Facts, fingerprint: str) -> dict[str, Any]:
+    return {
+        "attempts": len(facts.earlier) + 1,
+        "same_fingerprint": same_before(facts, fingerprint),
+        "no_advance": without_advance(facts),
+    }
+
+
+def _time(moment: datetime | None) -> str | None:
+    return moment.isoformat() if moment else None

@@ -1,0 +1,50 @@
+"""What comes out of the search for a cause?"""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from detectors.attribution.action import VerdictAction
+from detectors.attribution.evidence_status import EvidenceStatus
+from detectors.catalogue.kind import AnomalyKind
+from detectors.catalogue.layer import Layer
+
+
+@dataclass(frozen=True)
+class Implicated:
+    """A host in the story. `role`: culprit, suspect or victim; `evidence` names quotes of the verdict (`e1`)."""
+
+    host: str
+    role: str
+    confidence: float
+    rank: int | None = None
+    excludable: bool = False
+    evidence: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class RuleOutcome:
+    """What one row of a table said. `because` is a sentence an operator can read."""
+
+    id: str
+    fired: bool
+    because: str
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """A verdict before it is stored. `body` is the whole of it (schema 1.0) as JSON values."""
+
+    kind: AnomalyKind
+    layer: Layer
+    signature: str
+    sentence: str
+    fingerprint: str
+    evidence_status: EvidenceStatus
+    confidence: float
+    action: VerdictAction
+    implicated: tuple[Implicated, ...]
+    rules: tuple[RuleOutcome, ...]
+    happened_at: datetime
+    input_hash: str
+    body: dict[str, Any]

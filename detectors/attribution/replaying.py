@@ -1,0 +1,60 @@
+"""How are the facts of a stored verdict read back, so that it can be computed again?"""
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+
+from detectors.attribution.facts import AttemptFacts, EarlierAttempt, Facts, NodeFacts, Quote, Symptom, Versions
+from detectors.catalogue.kind import AnomalyKind
+from detectors.catalogue.layer import Layer
+from detectors.catalogue.role import Role
+from schedulers.states import JobState
+
+Stored = Mapping[str, Any]
+
+
+def read_facts(stored: Stored) -> Facts:
+    """The facts that `Facts.canonical` wrote; `KeyError`, `TypeError` or `ValueError` when it did not."""
+    return Facts(
+        attempt=_attempt(stored["attempt"]),
+        versions=Versions(**stored["versions"]),
+        symptoms=tuple(_symptom(one) for one in stored["symptoms"]),
+        ranks=tuple((int(rank), str(host)) for rank, host in stored["ranks"]),
+        nodes=tuple(_node(one) for one in stored["nodes"]),
+        earlier=tuple(_earlier(one) for one in stored["earlier"]),
+    )
+
+
+def _attempt(stored: Stored) -> AttemptFacts:
+    times = _times(stored, "started_at", "ended_at", "last_step_at")
+    return AttemptFacts(**{**stored, **times, "state": JobState(stored["state"]), "nodes": tuple(stored["nodes"])})
+
+
+def _symptom(stored: Stored) -> Symptom:
+    happened_at = datetime.fromisoformat(stored["happened_at"])
+    read = {
+        "kind": AnomalyKind(stored["kind"]),
+        "layer": Layer(stored["layer"]),
+        "role": Role(stored["role"]),
+        "nodes": tuple(stored["nodes"]),
+        "ranks": tuple(stored["ranks"]),
+        "evidence": tuple(Quote(**{**quote, **_times(quote, "at")}) for quote in stored["evidence"]),
+    }
+    return Symptom(**{**stored, **read, "happened_at": happened_at})
+
+
+def _node(stored: Stored) -> NodeFacts:
+    return NodeFacts(**{**stored, **_times(stored, "reason_at"), "states": tuple(stored["states"])})
+
+
+def _earlier(stored: Stored) -> EarlierAttempt:
+    read = {
+        "state": JobState(stored["state"]),
+        "layer": Layer(stored["layer"]),
+        "culprits": tuple(stored["culprits"]),
+    }
+    return EarlierAttempt(**{**stored, **_times(stored, "ended_at"), **read})
+
+
+def _times(stored: Stored, *names: str) -> dict[str, datetime | None]:
+    return {name: datetime.fromisoformat(stored[name]) if stored[name] else None for name in names}

@@ -1,0 +1,178 @@
+"""How sure is the cause, and which hosts does it implicate? Attribution section 8.2."""
+
+from dataclasses import dataclass, replace
+
+from detectors.attribution.candidates import Case
+from detectors.attribution.causes import Cause
+from detectors.attribution.classes import ENVIRONMENT, LOCAL_FOLDERS, belongs
+from detectors.attribution.evidence_status import EvidenceStatus
+from detectors.attribution.facts import Facts
+from detectors.attribution.history import entity_of, repeats_on_host
+from detectors.attribution.hosts import named_by
+from detectors.attribution.judgement import Implicated, RuleOutcome
+from detectors.catalogue.layer import Layer
+from detectors.catalogue.role import Role
+from schedulers.states import FAILURES
+
+TO_EXCLUDE = 0.80  # per host (decisions 20)
+TO_STOP = 0.85
+TO_ADVISE = 0.50
+MOST_CULPRITS = 2  # more hosts than that at once are suspects (section 7.2, guards)
+MOST_VICTIMS = 64  # listed in a verdict
+HIGHEST = 0.99
+
+
+@dataclass(frozen=True)
+class Weighed:
+    """A cause with its confidence, its hosts and what spoke for and against."""
+
+    case: Case
+    cause: Cause
+    confidence: float
+    status: EvidenceStatus
+    implicated: tuple[Implicated, ...]
+    rules: tuple[RuleOutcome, ...]
+    repeated: bool = False
+
+    @property
+    def facts(self) -> Facts:
+        """The facts judged."""
+        return self.case.facts
+
+    @property
+    def excludable(self) -> tuple[str, ...]:
+        """Hosts that may be left out of the next attempt."""
+        return tuple(one.host for one in self.implicated if one.excludable)
+
+    @property
+    def on_one_host(self) -> bool:
+        """Whether exactly one of several hosts shows the cause."""
+        return len(self.cause.named.hosts) == 1 and len(self.facts.attempt.nodes) > 1
+
+    @property
+    def everywhere(self) -> bool:
+        """Whether the cause shows on (nearly) all hosts or ranks, or the attempt has one host only."""
+        nodes, hosts = self.facts.attempt.nodes, self.cause.named.hosts
+        symptom = self.cause.candidate.symptom if self.cause.candidate else None
+        ranks = len(self.facts.ranks)
+        seen = (len(symptom.ranks) or symptom.count) if symptom else 0
+        by_rank = ranks > 1 and seen >= 0.8 * ranks
+        return len(nodes) <= 1 or by_rank or (len(hosts) > 1 and len(hosts) >= 0.8 * len(nodes))
+
+
+def weigh(case: Case, cause: Cause) -> Weighed:
+    """Confidence from the symptom's own, witnesses and doubts; hosts by their role."""
+    rules = []
+    repeated = repeats_on_host(case, cause)
+    if repeated and cause.layer in (Layer.APPLICATION, Layer.FRAMEWORK, Layer.UNKNOWN):
+        gpu = entity_of(case, cause)[0] == "gpu"
+        cause = replace(cause, layer=Layer.HARDWARE_GPU if gpu else Layer.HARDWARE_HOST)
+    confidence = cause.confidence
+    for rule_id, holds, change, because in _changes(case, cause):
+        rules.append(RuleOutcome(rule_id, holds, because if holds else f"not so: {because}"))
+        confidence += change if holds else 0.0
+    confidence = round(max(0.0, min(HIGHEST, confidence)), 4)
+    weighed = Weighed(case, cause, confidence, _status(cause, confidence), (), tuple(rules), repeated)
+    return replace(weighed, implicated=_implicated(weighed))
+
+
+def _changes(case: Case, cause: Cause) -> list[tuple[str, bool, float, str]]:
+    """Rows: id, whether it holds, what it adds, the sentence."""
+    facts, proved = case.facts, cause.candidate is not None
+    down = {node.name for node in facts.nodes if node.down}
+    borrowed = cause.named.by in ("srun", "torchrun")
+    by_state = cause.rule == "cause.node_failure" or cause.signature.startswith("state.")
+    return [
+        (
+            "weight.node_down",
+            proved and not by_state and bool(down & set(cause.named.hosts)),
+            0.05,
+            "the scheduler calls the named host down",
+        ),
+        (
+            "weight.failed",
+            proved and not by_state and cause.tier == 6 and facts.attempt.state in FAILURES,
+            0.05,
+            "the scheduler confirms the failure",
+        ),
+        ("weight.repeat", repeats_on_host(case, cause), 0.3, "the same host showed the same before"),
+        ("weight.mixed_hosts", cause.named.mixed, -0.2, "the line and the rank map name different hosts"),
+        ("weight.borrowed_host", borrowed, -0.1, "the host is known from the launcher only"),
+        ("weight.no_clock", _order_unknown(case, cause), -0.15, "nothing tells which host spoke first"),
+    ]
+
+
+def _order_unknown(case: Case, cause: Cause) -> bool:
+    """Whether a rival of the same tier on another host has no time to be compared by."""
+    if cause.candidate is None:
+        return False
+    rivals = (c for c in case.candidates if c.counts and c is not cause.candidate and c.tier.number <= cause.tier)
+    return any(
+        "file" in (rival.symptom.basis, cause.candidate.symptom.basis)
+        and rival.named.hosts
+        and not set(rival.named.hosts) & set(cause.named.hosts)
+        for rival in rivals
+    )
+
+
+def _status(cause: Cause, confidence: float) -> EvidenceStatus:
+    if cause.candidate is None or confidence < TO_ADVISE:
+        return EvidenceStatus.UNKNOWN
+    if cause.candidate.symptom.role is Role.CANDIDATE:
+        return EvidenceStatus.HYPOTHESIS
+    return EvidenceStatus.ESTABLISHED if confidence >= TO_STOP else EvidenceStatus.SUPPORTED
+
+
+def _implicated(weighed: Weighed) -> tuple[Implicated, ...]:
+    cause = weighed.cause
+    hosts = cause.named.hosts
+    certain = (cause.tier != 8 or weighed.repeated) and len(hosts) <= MOST_CULPRITS
+    confidence = weighed.confidence if certain else min(weighed.confidence, 0.5)
+    may_exclude = certain and _fault_of_a_host(weighed) and confidence >= TO_EXCLUDE
+    ranks = _ranks_by_host(weighed)
+    named = [
+        Implicated(host, "culprit" if certain else "suspect", confidence, ranks.get(host), may_exclude)
+        for host in hosts
+    ]
+    return (*named, *_victims(weighed))
+
+
+def _fault_of_a_host(weighed: Weighed) -> bool:
+    """Whether leaving the host out can help: broken hardware, or an environment that only one host has."""
+    signature = weighed.cause.signature
+    if weighed.repeated:
+        return True
+    if belongs(signature, ENVIRONMENT) and not (signature == "fs.enospc" and not _on_local_disk(weighed)):
+        alone = weighed.on_one_host or len(weighed.facts.attempt.nodes) == 1
+        return alone if weighed.cause.tier <= 2 else weighed.on_one_host
+    return weighed.cause.tier <= 2
+
+
+def _on_local_disk(weighed: Weighed) -> bool:
+    """A full folder of the node itself; of a full shared disk rank 0 alone may tell, too."""
+    symptom = weighed.cause.candidate.symptom if weighed.cause.candidate else None
+    lines = [quote.line for quote in symptom.evidence] if symptom else []
+    return any(f"'{folder}" in line for line in lines for folder in LOCAL_FOLDERS)
+
+
+def _ranks_by_host(weighed: Weighed) -> dict[str, int]:
+    """The lowest rank of the proving symptom on each host."""
+    symptom = weighed.cause.candidate.symptom if weighed.cause.candidate else None
+    if symptom is None:
+        return {}
+    ranks = {*symptom.ranks, *(quote.rank for quote in symptom.evidence if quote.rank is not None)}
+    mapped = {host: rank for rank, host in reversed(weighed.facts.ranks) if rank in ranks}
+    if len(ranks) == 1 and len(weighed.cause.named.hosts) == 1:
+        mapped.setdefault(weighed.cause.named.hosts[0], next(iter(ranks)))
+    return mapped
+
+
+def _victims(weighed: Weighed) -> tuple[Implicated, ...]:
+    culprits = set(weighed.cause.named.hosts)
+    heard = {
+        host
+        for candidate in weighed.case.candidates
+        if not candidate.counts
+        for host in named_by(candidate.symptom, weighed.facts).hosts
+    }
+    return tuple(Implicated(host, "victim", 0.0) for host in sorted(heard - culprits)[:MOST_VICTIMS])
