@@ -3,6 +3,8 @@
 from dataclasses import asdict, dataclass, fields
 from typing import Any
 
+MOST = 31_536_000  # a year in seconds: nothing that is counted or waited for goes beyond
+
 
 @dataclass(frozen=True)
 class Policy:
@@ -12,6 +14,7 @@ class Policy:
     """
 
     max_restarts_per_cause: int = 3
+    confirmation_restarts: int = 1
     max_attempts_without_checkpoint: int = 3
     max_requeues: int = 10
     exclude_confidence: float = 0.80
@@ -40,8 +43,8 @@ def read_policy(values: dict[str, Any]) -> Policy:
         whole = isinstance(known[name].default, int)
         if isinstance(value, bool) or not isinstance(value, int if whole else int | float):
             raise BadPolicy(f"{name} must be a {'whole number' if whole else 'number'}.")
-        if value < 0 or (not whole and value > 1):
-            raise BadPolicy(f"{name} must be {'0 or more' if whole else 'between 0 and 1'}.")
+        if not 0 <= value <= (MOST if whole else 1):
+            raise BadPolicy(f"{name} must be {f'from 0 to {MOST}' if whole else 'between 0 and 1'}.")
     return Policy(**values)
 
 

@@ -1,0 +1,89 @@
+"""May an advice that waits for a person go ahead? What a person's yes, no and "no longer" do."""
+
+from datetime import datetime
+
+from django.db import transaction
+
+from advisor_api.excluding import exclude_named
+from advisor_api.models import Advice
+from advisor_api.policy.advice_state import AdviceState
+from advisor_api.policy.operation import Operation
+from advisor_api.policy.reconciliation_reason import ReconciliationReason
+from advisor_api.refusals import Bad, NotFound, Stale
+from advisor_api.states import Move, move
+from audit.trail import Actor
+from schedulers.states import LIVE
+from workloads.models import Attempt
+from workloads.stored_text import storable
+
+REASON_LIMIT = 500
+
+
+def newest_advice(attempt: Attempt) -> Advice:
+    """The newest generation of an attempt's advice, with what states and gates read; `NotFound` without any."""
+    advice = (
+        Advice.objects.select_related("attempt__job__cluster", "verdict", "sequence")
+        .filter(attempt=attempt)
+        .order_by("-generation")
+        .first()
+    )
+    if advice is None:
+        raise NotFound(f"There is no advice on {attempt.label}.")
+    return advice
+
+
+def approve(advice: Advice, generation_seen: int, reason: str, actor: Actor, now: datetime) -> Advice:
+    """Let it be carried out. Raises `Bad` for an empty reason; `Stale` when it is another generation, has moved,
+    came too late, or when the attempt has recovered meanwhile (trap 27).
+    """
+    _check(advice, generation_seen, reason)
+    if advice.expires_at <= now:
+        raise Stale(f"The approval came too late: it was open until {advice.expires_at:%Y-%m-%d %H:%M:%S} UTC.")
+    if recovered := recovered_sentence(advice):
+        raise Stale(recovered)
+    sentence = f"{actor.name} approved advice {advice.generation} on {advice.attempt.label}: {reason}"
+    step = Move(AdviceState.PENDING, ReconciliationReason.UNSPECIFIED, actor, sentence)
+    with transaction.atomic():
+        move(advice, step, now)
+        if advice.operation == Operation.RESTART:
+            exclude_named(advice, _named(advice), now)
+    return advice
+
+
+def reject(advice: Advice, generation_seen: int, reason: str, actor: Actor, now: datetime) -> Advice:
+    """Never carry it out. Works while it waits for approval and while it is open. Raises `Bad` or `Stale`."""
+    _check(advice, generation_seen, reason)
+    sentence = f"{actor.name} rejected advice {advice.generation} on {advice.attempt.label}: {reason}"
+    return move(advice, Move(AdviceState.ABANDONED, ReconciliationReason.REJECTED, actor, sentence), now)
+
+
+def expire(advice: Advice, generation_seen: int, reason: str, actor: Actor, now: datetime) -> Advice:
+    """Close it before its time, without saying no to the next one. Raises `Bad` or `Stale`."""
+    _check(advice, generation_seen, reason)
+    sentence = f"{actor.name} closed advice {advice.generation} on {advice.attempt.label}: {reason}"
+    return move(advice, Move(AdviceState.ABANDONED, ReconciliationReason.ADVICE_EXPIRED, actor, sentence), now)
+
+
+def recovered_sentence(advice: Advice) -> str:
+    """Why there is nothing left to do on the attempt, or `""`. One query; reads `advice.attempt.job`."""
+    attempt = advice.attempt
+    if Attempt.objects.filter(job=attempt.job, index__gt=attempt.index).exists():
+        return f"{attempt.label} was requeued meanwhile: there is nothing left to do."
+    moved_on = attempt.last_step_at is not None and attempt.last_step_at > advice.created_at
+    if attempt.state in LIVE and moved_on and advice.operation == Operation.RESTART:
+        return f"{attempt.label} makes steps again: there is nothing left to do."
+    return ""
+
+
+def _check(advice: Advice, generation_seen: int, reason: str) -> None:
+    if not reason.strip():
+        raise Bad("Say why: the reason stands in the trail.")
+    if len(reason) > REASON_LIMIT or storable(reason, REASON_LIMIT) != reason:
+        raise Bad(f"The reason must be plain text of at most {REASON_LIMIT} characters.")
+    if generation_seen != advice.generation:
+        raise Stale(f"You saw advice {generation_seen}; the newest one is {advice.generation}.")
+
+
+def _named(advice: Advice) -> list[str]:
+    named = advice.facts.get("named", [])
+    return [row["host"] for row in named if row["host"] in advice.excluded_nodes]

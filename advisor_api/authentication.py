@@ -1,0 +1,137 @@
+"""Who is asking, and may they? Bearer tokens and signed-in people; nobody is anonymous."""
+
+import hmac
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any, ClassVar
+
+from django.contrib.auth.models import User
+from django.db.models import Q
+from django.utils import timezone
+from drf_spectacular.extensions import OpenApiAuthenticationExtension
+from rest_framework.authentication import BaseAuthentication, get_authorization_header
+from rest_framework.exceptions import AuthenticationFailed
+from rest_framework.permissions import BasePermission
+from rest_framework.request import Request
+from rest_framework.views import APIView
+
+from advisor_api.models import ApiToken
+from advisor_api.token_role import TokenRole
+from advisor_api.tokens import digest_of
+from audit.actor_kind import ActorKind
+from audit.trail import Actor
+from workloads.models import Cluster
+
+LAST_USED_EVERY = timedelta(minutes=1)
+TOKEN_LIMIT = 256  # bytes; ours have 52
+
+Roles = frozenset[TokenRole]
+READERS: Roles = frozenset({TokenRole.VIEWER, TokenRole.OPERATOR, TokenRole.ADMIN, TokenRole.CONTROLLER})
+OPERATORS: Roles = frozenset({TokenRole.OPERATOR, TokenRole.ADMIN})
+ADMINS: Roles = frozenset({TokenRole.ADMIN})
+CONTROLLERS: Roles = frozenset({TokenRole.CONTROLLER})
+REPORTERS: Roles = frozenset({TokenRole.CONTROLLER, TokenRole.INGEST})
+ANYBODY: Roles = frozenset(TokenRole)
+
+
+@dataclass(frozen=True)
+class Caller:
+    """The bearer of a token, or a signed-in person, in the words of the API.
+
+    `token` is `None` for a person, who may see every cluster.
+    """
+
+    actor: Actor
+    roles: Roles
+    token: ApiToken | None = None
+
+    is_authenticated: ClassVar[bool] = True  # asked for by the framework
+    is_active: ClassVar[bool] = True
+
+    def clusters(self) -> Sequence[Cluster]:
+        """The clusters that the caller may see, by name. One query."""
+        rows = Cluster.objects.all() if self.token is None else self.token.clusters.all()
+        return list(rows.order_by("name"))
+
+
+class BearerAuthentication(BaseAuthentication):
+    """`Authorization: Bearer <token>` (401 for a wrong, expired or revoked one)."""
+
+    keyword = "Bearer"
+
+    def authenticate(self, request: Request) -> tuple[Caller, ApiToken] | None:
+        """The caller, or `None` when there is no such header."""
+        words = get_authorization_header(request).split()
+        if not words or words[0].lower() != b"bearer":
+            return None
+        if len(words) != 2 or len(words[1]) > TOKEN_LIMIT:
+            raise AuthenticationFailed("Write the header as 'Authorization: Bearer <token>'.")
+        token = find_token(words[1].decode("latin-1"), timezone.now())
+        actor = Actor(ActorKind.CONTROLLER if token.role == TokenRole.CONTROLLER else ActorKind.TOKEN, token.name)
+        return Caller(actor, frozenset({TokenRole(token.role)}), token), token
+
+    def authenticate_header(self, request: Request) -> str:
+        """Makes the answer to nobody a 401."""
+        return self.keyword
+
+
+def find_token(secret: str, now: datetime) -> ApiToken:
+    """The valid token with this secret; raises `AuthenticationFailed`. Notes its use at most once a minute."""
+    digest = digest_of(secret)
+    token = ApiToken.objects.filter(digest=digest).first()
+    if token is None or not hmac.compare_digest(token.digest, digest):
+        raise AuthenticationFailed("This token is not known.")
+    if token.revoked_at is not None:
+        raise AuthenticationFailed("This token was revoked.")
+    if token.expires_at <= now:
+        raise AuthenticationFailed(f"This token expired at {token.expires_at:%Y-%m-%d %H:%M} UTC.")
+    if token.last_used_at is None or now - token.last_used_at >= LAST_USED_EVERY:
+        stale = Q(last_used_at=None) | Q(last_used_at__lte=now - LAST_USED_EVERY)
+        ApiToken.objects.filter(stale, pk=token.pk).update(last_used_at=now)
+    return token
+
+
+def caller_of(request: Request) -> Caller:
+    """Who is asking, once authentication has passed."""
+    if isinstance(request.user, Caller):
+        return request.user
+    return person(request.user)
+
+
+def person(user: Any) -> Caller:
+    """A signed-in person: reads; approves with `advisor_api.approve_advice`; switches modes with
+    `workloads.switch_mode`. A superuser may everything that a person may.
+    """
+    roles = {TokenRole.VIEWER}
+    if user.has_perm("advisor_api.approve_advice"):
+        roles.add(TokenRole.OPERATOR)
+    if user.has_perm("workloads.switch_mode"):
+        roles.add(TokenRole.ADMIN)
+    return Caller(Actor(ActorKind.PERSON, user.get_username()), frozenset(roles))
+
+
+class HasRole(BasePermission):
+    """The caller has one of the roles that the view asks for (`roles`, by HTTP method)."""
+
+    message = "Your role does not allow this."
+
+    def has_permission(self, request: Request, view: APIView) -> bool:
+        """401 (by the framework) for nobody, 403 for the wrong role."""
+        if not isinstance(request.user, Caller | User):
+            return False
+        roles: dict[str, Roles] = getattr(view, "roles", {})
+        # A method that the view does not have is a 405 for whoever may use any other one.
+        wanted = roles.get(request.method or "", frozenset().union(*roles.values()))
+        return bool(wanted & caller_of(request).roles)
+
+
+class BearerScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-call]
+    """How the OpenAPI document calls the bearer token."""
+
+    target_class = "advisor_api.authentication.BearerAuthentication"
+    name = "token"
+
+    def get_security_definition(self, auto_schema: Any) -> dict[str, str]:
+        """An HTTP bearer scheme."""
+        return {"type": "http", "scheme": "bearer"}

@@ -1,0 +1,60 @@
+"""How many nodes may be kept from a job?
+
+Caps (reference: attribution section 7.2, traps 15 and 16): not more nodes per incident than the policy says,
+not more than its share of the partition (but at least its minimum, so that a pool of four nodes works too),
+and never fewer available nodes than the job needs: older exclusions give way, a new one is not made.
+"""
+
+from advisor_api.policy.facts import Facts
+from advisor_api.policy.values import Policy
+
+
+def sure_nodes(facts: Facts, policy: Policy) -> tuple[str, ...]:
+    """The named nodes that are sure enough to be excluded and are not out of use already."""
+    return tuple(
+        node.host for node in facts.named if node.confidence >= policy.exclude_confidence and not node.drained
+    )
+
+
+def drained_nodes(facts: Facts, policy: Policy) -> tuple[str, ...]:
+    """The named nodes that are sure enough and that somebody has drained: the scheduler keeps jobs off them."""
+    return tuple(node.host for node in facts.named if node.confidence >= policy.exclude_confidence and node.drained)
+
+
+def cap_reached(facts: Facts, policy: Policy) -> str:
+    """Which cap forbids to exclude the sure nodes, in words; `""` when none does."""
+    sure = sure_nodes(facts, policy)
+    new = [host for host in sure if host not in {excluded.node for excluded in facts.excluded}]
+    if len(sure) > policy.max_nodes_per_incident:
+        return f"{len(sure)} nodes are named, at most {policy.max_nodes_per_incident} may go at once"
+    if not new:
+        return ""
+    allowed = max(policy.min_exclusions, int(policy.max_excluded_share * facts.partition_size))
+    total = len(facts.excluded) + len(new)
+    if total > allowed:
+        return f"{total} of {facts.partition_size} nodes would be excluded, at most {allowed} may be"
+    left = _left_without(facts, sure)
+    if left < facts.node_count:
+        return f"{left} nodes would be left for a job that needs {facts.node_count}"
+    return ""
+
+
+def kept_out(facts: Facts, new: tuple[str, ...] = ()) -> tuple[str, ...]:
+    """All nodes that a restart leaves out: `new` ones, and the active exclusions as far as the need allows.
+
+    Where too few nodes would be left, the oldest exclusions give way first.
+    """
+    kept = list(new)
+    left = _left_without(facts, new)
+    for excluded in facts.excluded:
+        if excluded.node in kept:
+            continue
+        if excluded.available and left - 1 < facts.node_count:
+            break
+        left -= excluded.available
+        kept.append(excluded.node)
+    return tuple(sorted(kept))
+
+
+def _left_without(facts: Facts, hosts: tuple[str, ...]) -> int:
+    return facts.partition_available - sum(1 for node in facts.named if node.host in hosts and node.available)

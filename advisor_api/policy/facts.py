@@ -1,0 +1,90 @@
+"""What does the policy know when it decides on one attempt?"""
+
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from detectors.attribution.action import VerdictAction
+from detectors.attribution.evidence_status import EvidenceStatus
+from detectors.catalogue.kind import AnomalyKind
+from detectors.catalogue.layer import Layer
+from schedulers.states import LIVE, WAITING, JobState
+from workloads.mode import Mode
+
+
+@dataclass(frozen=True)
+class NamedNode:
+    """A node of the attempt that the verdict names as a culprit and that may be excluded.
+
+    `available`: the scheduler could place a job on it. `drained`: somebody has taken it out of use already.
+    """
+
+    host: str
+    confidence: float
+    available: bool = True
+    drained: bool = False
+
+
+@dataclass(frozen=True)
+class Excluded:
+    """A node of the partition that is excluded at the moment."""
+
+    node: str
+    available: bool = True
+
+
+@dataclass(frozen=True)
+class Facts:
+    """Everything the rules need. Built by `advisor_api.gathering`, stored as JSON with each advice."""
+
+    # the attempt, in our words and in the scheduler's
+    label: str
+    state: JobState
+    word: str = ""
+    partition: str = ""
+    node_count: int = 1  # nodes the job needs
+    ended_at: datetime | None = None
+    listed: bool = True  # the scheduler still lists the job
+    newer_attempt: bool = False  # the scheduler, or somebody, has requeued it already
+    command_given: bool = False  # a controller announced or did something for an earlier generation
+
+    # what the verdict says
+    kind: AnomalyKind = AnomalyKind.CRASH
+    layer: Layer = Layer.UNKNOWN
+    signature: str = ""
+    action: VerdictAction = VerdictAction.RESTART
+    evidence_status: EvidenceStatus = EvidenceStatus.UNKNOWN
+    confidence: float = 0.0
+    named: tuple[NamedNode, ...] = ()  # surest first
+    newer_verdict: bool = False
+    progressed_since: bool = False  # a step was seen after the verdict
+
+    # what earlier attempts came to (see policy/history.py)
+    requeues: int = 0
+    attempts_without_checkpoint: int = 0
+    restarts_for_cause: int = 0
+    failures_at_this_step: int = 0
+
+    # what the job wants
+    requeue_allowed: bool = True
+    max_requeue_times: int | None = None  # from its comment; only lowers the policy's cap
+
+    # the cluster
+    mode: Mode = Mode.MONITOR
+    cannot_see: bool = False  # the scheduler does not answer
+    blind: bool = False  # the attempt's log cannot be read
+    min_job_age_seconds: int | None = None
+    partition_size: int = 0
+    partition_available: int = 0
+    partition_restarts: int = 0  # restarts advised in the partition within the policy's window
+    excluded: tuple[Excluded, ...] = field(default=())  # active ones of the partition, newest first
+    jitter: float = 0.0  # this attempt's own share of the ±20 % that keep restarts apart
+
+    @property
+    def live(self) -> bool:
+        """Whether it still occupies nodes."""
+        return self.state in LIVE
+
+    @property
+    def waiting(self) -> bool:
+        """Whether it waits in the queue."""
+        return self.state in WAITING

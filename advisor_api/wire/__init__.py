@@ -1,0 +1,1 @@
+"""What goes over the wire: names, forms and limits of requests and answers."""
