@@ -14,7 +14,7 @@ class Word(enum.StrEnum):
     label: str
     colour: str
 
-    def __new__(cls, value: str, label: str, colour: str = "secondary") -> Self:
+    def __new__(cls, value: str, label: str = "", colour: str = "secondary") -> Self:
         member = str.__new__(cls, value)
         member._value_ = value
         member.label = label
