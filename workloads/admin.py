@@ -66,30 +66,33 @@ class ClusterAdmin(ClusterBase):
 
     def save_model(self, request: HttpRequest, obj: Cluster, form: "ModelForm[Cluster]", change: bool) -> None:
         """Store only what was changed, observe with it at once, and write one event that names it."""
-        if change and not form.changed_data:
+        before = {name: form.initial.get(name) for name in form.changed_data}
+        after = {name: form.cleaned_data[name] for name in form.changed_data}
+        changed = {name for name in after if not change or before[name] != after[name]}
+        if change and not changed:
             return
         now = timezone.now()
         obj.changed_at = obj.observe_due_at = now
         # An observation may be storing what it sees at this moment: its columns are left alone.
-        obj.save(update_fields=[*form.changed_data, "changed_at", "observe_due_at"] if change else None)
-        record([_configured(request, obj, form, change)], now)
+        obj.save(update_fields=[*changed, "changed_at", "observe_due_at"] if change else None)
+        payload = {"before": _only(before, changed) if change else {}, "after": _only(after, changed)}
+        record([_configured(request, obj, payload, change)], now)
 
 
-def _configured(request: HttpRequest, cluster: Cluster, form: "ModelForm[Cluster]", change: bool) -> Entry:
-    names = ", ".join(form.changed_data)
+def _only(values: dict[str, Any], names: set[str]) -> dict[str, Any]:
+    return {name: value for name, value in values.items() if name in names}
+
+
+def _configured(request: HttpRequest, cluster: Cluster, payload: dict[str, Any], change: bool) -> Entry:
     person = request.user.get_username()
-    what = f"changed {names} of cluster {cluster.name}" if change else f"added cluster {cluster.name}"
-    before: dict[str, Any] = {name: form.initial.get(name) for name in form.changed_data} if change else {}
+    what = f"changed {', '.join(payload['after'])} of" if change else "added"
     return Entry(
         type=EventType.CONFIGURATION,
         subject=subject_of_cluster(cluster),
         actor=Actor(ActorKind.PERSON, person),
-        sentence=f"{person} {what}.",
+        sentence=f"{person} {what} cluster {cluster.name}.",
         level=Level.WARNING,
-        payload={
-            "before": before,
-            "after": {name: getattr(cluster, name) for name in form.changed_data},
-        },
+        payload=payload,
     )
 
 

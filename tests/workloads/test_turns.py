@@ -1,0 +1,61 @@
+"""Whose turn is it to be observed?"""
+
+from datetime import timedelta
+
+from tests.workloads.scripted import after
+from workloads.models import Cluster
+from workloads.turns import Turn, claim_due, end_turn
+
+COMMAND = timedelta(seconds=35)
+
+
+def due_at(cluster: Cluster) -> object:
+    return Cluster.objects.values_list("observe_due_at", flat=True).get(pk=cluster.pk)
+
+
+def test_a_new_cluster_is_due_and_claimed_once(cluster: Cluster) -> None:
+    assert claim_due(after(0), COMMAND) == [Turn(cluster.pk, after(35))]
+    assert claim_due(after(0), COMMAND) == []
+    assert claim_due(after(34.9), COMMAND) == []
+
+
+def test_a_worker_that_dies_leaves_a_cluster_that_is_due_again(cluster: Cluster) -> None:
+    claim_due(after(0), COMMAND)
+    assert claim_due(after(35), COMMAND) == [Turn(cluster.pk, after(70))]
+
+
+def test_a_claim_lasts_one_poll_when_that_is_longer(cluster: Cluster) -> None:
+    Cluster.objects.update(poll_seconds=60)
+    assert claim_due(after(0), COMMAND) == [Turn(cluster.pk, after(60))]
+
+
+def test_the_next_turn_is_a_jittered_poll_after_the_last_began(cluster: Cluster) -> None:
+    for chance, expected in ((0.0, 12.0), (0.5, 15.0), (1.0, 18.0)):
+        Cluster.objects.update(observe_due_at=None)
+        [turn] = claim_due(after(0), COMMAND)
+        end_turn(turn, after(0), after(1), lambda chance=chance: chance)  # type: ignore[misc]
+        assert due_at(cluster) == after(expected)
+
+
+def test_a_slow_observation_is_followed_by_a_rest(cluster: Cluster) -> None:
+    [turn] = claim_due(after(0), COMMAND)
+    end_turn(turn, after(0), after(28), lambda: 0.5)
+    assert due_at(cluster) == after(31)
+
+
+def test_a_turn_that_was_overtaken_ends_without_effect(cluster: Cluster) -> None:
+    [turn] = claim_due(after(0), COMMAND)
+    Cluster.objects.update(observe_due_at=after(2))  # an administrator changed something meanwhile
+    end_turn(turn, after(0), after(3), lambda: 0.5)
+    assert due_at(cluster) == after(2)
+
+
+def test_one_slow_cluster_leaves_the_others_due(cluster: Cluster) -> None:
+    other = Cluster.objects.create(name="other", observe_due_at=after(3))
+    claim_due(after(0), COMMAND)
+    assert claim_due(after(3), COMMAND) == [Turn(other.pk, after(38))]
+
+
+def test_a_cluster_that_is_not_enabled_is_never_due(cluster: Cluster) -> None:
+    Cluster.objects.update(enabled=False)
+    assert claim_due(after(0), COMMAND) == []
