@@ -1,0 +1,237 @@
+"""What is new in the files that an attempt writes to?
+
+Reads at most a budget of bytes from one file in one turn, and nothing that is not proved to be this attempt's:
+after a requeue the next attempt truncates the same file or goes on in it (observed), and a job's owner may point
+anywhere.
+"""
+
+import os
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+
+from detectors.catalogue.records import Record
+from detectors.sources.finding import FILES_LIMIT, paths_of, plain
+from detectors.sources.lines import split, text_of
+from detectors.sources.opening import Opened, Unreadable, opened, real_roots
+from detectors.sources.position import FilePosition, mark
+from detectors.sources.source import Asked, Found, Known, Portion, Position, Stream
+from workloads.log_paths import hints_of
+
+NO_ROOTS = "the cluster has no log_roots: set the folders below which job logs may be read"
+STALE = "nothing was written to it since the attempt started"
+TAKEN_OVER = "the next attempt writes to it already"
+PARTIAL_WAIT = timedelta(seconds=2)  # the last line of an ended attempt may lack its newline
+STALE_BEFORE_START = timedelta(seconds=60)  # clocks of file server and scheduler differ
+ROTATED_LIMIT = 4096  # names looked at for a file that was renamed
+
+
+@dataclass(frozen=True)
+class _Turn:
+    """One turn over one file."""
+
+    asked: Asked
+    stream: Stream
+    own: FilePosition | None
+    before: FilePosition | None
+    budget: int
+    now: datetime
+
+
+@dataclass(frozen=True)
+class _Place:
+    """Where reading goes on in an open file. `closed`: the rest is another attempt's. `doubt`: nobody knows."""
+
+    offset: int = 0
+    skipping: bool = False
+    cut_lines: int = 0
+    closed: bool = False
+    doubt: bool = False
+    trouble: str = ""
+
+
+class FileSource:
+    """Files on a file system that the site can see."""
+
+    name = "files"
+
+    def find(self, asked: Asked) -> Found:
+        """Existing files of the attempt's patterns, each once, in the order of the patterns."""
+        tried = tuple(plain(pattern.glob) for pattern in asked.patterns)
+        if not asked.roots:
+            return Found((), tried, NO_ROOTS)
+        roots = real_roots(asked.roots)
+        streams: dict[str, Stream] = {}
+        for pattern in asked.patterns:
+            for path, hints in hints_of(pattern, paths_of(pattern, roots), asked.nodes).items():
+                if len(streams) < FILES_LIMIT:
+                    streams.setdefault(path, Stream(path, hints.host, hints.rank))
+        return Found(tuple(streams.values()), tried)
+
+    def read(self, asked: Asked, stream: Stream, known: Known, budget: int, now: datetime) -> Portion:
+        """The new complete lines of one file; a file that cannot be read gives its trouble and nothing else."""
+        own, before = FilePosition.read(known.own), FilePosition.read(known.before)
+        turn = _Turn(asked, stream, own, before, budget, now)
+        if own and (own.closed or _at_rest(turn, own)):
+            return Portion(stream, None)
+        try:
+            with opened(stream.name, real_roots(asked.roots), asked.owner) as file:
+                return _read(turn, file)
+        except Unreadable as error:
+            return Portion(stream, None, trouble=str(error))
+        except OSError as error:
+            return Portion(stream, None, trouble=error.strerror or "it cannot be read")
+
+    def around(self, asked: Asked, stream: Stream, position: Position, start: int, end: int) -> str:
+        """Bytes `start` to `end` of the file as text; empty when it is no longer what was read."""
+        own = FilePosition.read(position)
+        try:
+            with opened(stream.name, real_roots(asked.roots), asked.owner) as file:
+                if own is None or not own.continues(file.descriptor, file.status):
+                    return ""
+                start = max(start, 0)
+                return text_of(os.pread(file.descriptor, max(min(end, own.offset) - start, 0), start))
+        except (Unreadable, OSError):
+            return ""
+
+
+def _read(turn: _Turn, file: Opened) -> Portion:
+    own = turn.own
+    if own and not own.same_file(file.status):
+        with _renamed(turn, own) as old:
+            if old is not None and old.status.st_size > own.offset:
+                # It was renamed: nobody writes its last line any more, and the new one waits a turn.
+                finished = _portion(turn, old, _Place(own.offset, own.skipping, own.cut_lines), take_rest=True)
+                if finished.records:
+                    return replace(finished, at_end=False)
+    place = _place_in_known(turn, own, file) if own else _first_place(turn, file)
+    if place.closed or place.doubt or place.trouble:
+        return _set_aside(turn, file, place)
+    return _portion(turn, file, place)
+
+
+def _at_rest(turn: _Turn, own: FilePosition) -> bool:
+    """Whether nobody wrote since the last read and nothing waits: told without opening the file."""
+    try:
+        status = os.stat(turn.stream.name)
+    except (OSError, ValueError):
+        return False
+    waits = own.partial and not turn.asked.ended
+    return own.unchanged(status) and (own.offset == status.st_size or waits)
+
+
+def _place_in_known(turn: _Turn, own: FilePosition, file: Opened) -> _Place:
+    """Where to go on in a file that was read before."""
+    asked = turn.asked
+    if own.continues(file.descriptor, file.status):
+        grown = file.status.st_size > own.offset
+        return _Place(own.offset, own.skipping, own.cut_lines, closed=grown and _taken_over(asked, file))
+    if _taken_over(asked, file):
+        return _Place(closed=True)
+    if own.rewritten_at is None or asked.listed_at is None or asked.listed_at.timestamp() <= own.rewritten_at:
+        return _Place(doubt=True)
+    return _Place(cut_lines=own.cut_lines)  # truncated or replaced by the job itself
+
+
+def _first_place(turn: _Turn, file: Opened) -> _Place:
+    """Where to begin in a file never read for this attempt: an earlier one may have written its beginning."""
+    status, before, started_at = file.status, turn.before, turn.asked.started_at
+    if _taken_over(turn.asked, file):
+        return _Place(trouble=TAKEN_OVER)
+    if before is not None and before.continues(file.descriptor, status):
+        if before.unchanged(status):
+            return _Place(trouble=STALE)
+        # As long as before but written anew: the same text once more, from its first byte on.
+        return _Place() if status.st_size == before.size else _Place(min(before.size, status.st_size))
+    if started_at is not None and _written_at(status) < started_at - STALE_BEFORE_START:
+        return _Place(trouble=STALE)
+    return _Place()
+
+
+def _taken_over(asked: Asked, file: Opened) -> bool:
+    return asked.taken_over_at is not None and _written_at(file.status) >= asked.taken_over_at
+
+
+def _set_aside(turn: _Turn, file: Opened, place: _Place) -> Portion:
+    """Nothing is read: it is not ours, or nobody knows yet whose it is."""
+    own, written_at = turn.own, _written_at(file.status)
+    if own is None or place.trouble:
+        return Portion(turn.stream, None, trouble=place.trouble)
+    if place.closed:
+        return Portion(turn.stream, replace(own, closed=True).stored(), written_at=written_at)
+    if own.rewritten_at is not None:
+        return Portion(turn.stream, None, at_end=False, written_at=written_at)
+    noted = replace(own, rewritten_at=turn.now.timestamp())
+    return Portion(turn.stream, noted.stored(), at_end=False, written_at=written_at)
+
+
+def _portion(turn: _Turn, file: Opened, place: _Place, *, take_rest: bool = False) -> Portion:
+    chunk = os.pread(file.descriptor, turn.budget, place.offset)
+    written_at = _written_at(file.status)
+    size = max(file.status.st_size, 0)
+    to_the_end = place.offset + len(chunk) >= size
+    settled = turn.asked.ended and not timedelta(0) <= turn.now - written_at < PARTIAL_WAIT
+    found = split(chunk, place.offset, skipping=place.skipping, take_rest=to_the_end and (take_rest or settled))
+    end = place.offset + found.used
+    after = os.fstat(file.descriptor)
+    goes_on = turn.own is not None and place.offset == turn.own.offset
+    if after.st_size < end or (goes_on and turn.own and not turn.own.continues(file.descriptor, after)):
+        return Portion(turn.stream, None, at_end=False)  # truncated while it was read: the next turn sees it
+    partial = to_the_end and not found.more and end < size
+    position = replace(
+        mark(file.descriptor, file.status, end),
+        skipping=found.skipping,
+        cut_lines=place.cut_lines + found.cut,
+        partial=partial,
+    )
+    return Portion(
+        stream=turn.stream,
+        position=position.stored() if position != turn.own else None,
+        records=_records(turn, found.lines, written_at),
+        at_end=end >= size or (partial and not turn.asked.ended),
+        written_at=written_at,
+        cut=found.cut,
+    )
+
+
+def _records(turn: _Turn, lines: tuple[tuple[int, bytes], ...], written_at: datetime) -> tuple[Record, ...]:
+    """`read_at` is the file's time, held between the start and now: the job's owner can set it to anything."""
+    read_at = min(max(written_at, turn.asked.started_at or written_at), turn.now)
+    name, host, rank = turn.stream.name, turn.stream.host, turn.stream.rank
+    return tuple(Record(name, offset, text_of(line), read_at, host, rank) for offset, line in lines)
+
+
+@contextmanager
+def _renamed(turn: _Turn, own: FilePosition) -> Iterator[Opened | None]:
+    """The file that was read so far, under the name that a rotation gave it, if it is there and unchanged."""
+    path = _renamed_path(turn.stream.name, own)
+    if path is None:
+        yield None
+        return
+    with ExitStack() as stack:
+        try:
+            old = stack.enter_context(opened(path, real_roots(turn.asked.roots), turn.asked.owner))
+        except Unreadable:
+            yield None
+            return
+        yield old if own.continues(old.descriptor, old.status) else None
+
+
+def _renamed_path(path: str, own: FilePosition) -> str | None:
+    folder, name = os.path.split(path)
+    try:
+        with os.scandir(folder) as entries:
+            for _seen, entry in zip(range(ROTATED_LIMIT), entries, strict=False):
+                if entry.name.startswith(name) and entry.name != name and entry.inode() == own.inode:
+                    return entry.path
+    except OSError:
+        return None
+    return None
+
+
+def _written_at(status: os.stat_result) -> datetime:
+    try:
+        return datetime.fromtimestamp(status.st_mtime, UTC)
+    except (OverflowError, OSError, ValueError):
+        return datetime.fromtimestamp(0, UTC)

@@ -1,0 +1,85 @@
+"""Which files does a pattern mean? Bounded, and never outside the log roots.
+
+A job's owner writes patterns: a search that began at `/` with six wildcards would walk the whole machine.
+"""
+
+import fnmatch
+import os
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from workloads.log_paths import LogPattern
+
+FILES_LIMIT = 4096  # of one attempt
+ENTRIES_LIMIT = 20_000  # of folders looked at for one pattern
+_ESCAPED = re.compile(r"\[([*?[])\]")
+_WILD = re.compile(r"(?<!\[)\*")
+
+
+@dataclass
+class _Looking:
+    """How many folder entries may still be looked at."""
+
+    left: int = ENTRIES_LIMIT
+
+
+def plain(glob: str) -> str:
+    """A pattern as an operator would write it: without the escapes."""
+    return _ESCAPED.sub(r"\1", glob)
+
+
+def paths_of(pattern: LogPattern, roots: Sequence[str]) -> list[str]:
+    """Existing paths that the pattern's glob matches, sorted, at most `FILES_LIMIT`."""
+    if not pattern.wild:
+        path = plain(pattern.glob)
+        return [path] if os.path.lexists(path) else []
+    parts = pattern.glob.split("/")
+    first_wild = next((place for place, part in enumerate(parts) if _WILD.search(part)), len(parts))
+    start = plain("/".join(parts[:first_wild])) or "/"
+    found: list[str] = []
+    for path in _walk(start, parts[first_wild:], roots, _Looking()):
+        found.append(path)
+        if len(found) >= FILES_LIMIT:
+            break
+    return sorted(found)
+
+
+def below(path: str, roots: Sequence[str]) -> bool:
+    """Whether the real path is a root or lies below one."""
+    try:
+        real = os.path.realpath(path)
+    except (OSError, ValueError):
+        return False
+    return any(real == root or real.startswith(root.rstrip("/") + "/") for root in roots)
+
+
+def _walk(folder: str, parts: Sequence[str], roots: Sequence[str], looking: _Looking) -> Iterator[str]:
+    if not parts:
+        if os.path.lexists(folder):
+            yield folder
+        return
+    part, rest = parts[0], parts[1:]
+    if not _WILD.search(part):
+        yield from _walk(os.path.join(folder, plain(part)), rest, roots, looking)
+        return
+    if not below(folder, roots):
+        return
+    matches = re.compile(fnmatch.translate(part)).match
+    for name in _names(folder, looking):
+        if matches(name):
+            yield from _walk(os.path.join(folder, name), rest, roots, looking)
+
+
+def _names(folder: str, looking: _Looking) -> list[str]:
+    names = []
+    try:
+        with os.scandir(folder) as entries:
+            for entry in entries:
+                looking.left -= 1
+                if looking.left < 0:
+                    break
+                names.append(entry.name)
+    except OSError:
+        return []
+    return sorted(names)
