@@ -1,0 +1,157 @@
+"""How is a step done, and who is told? Journal, then the Advisor, then the one command; later the milestones."""
+
+from collections.abc import Callable
+from functools import partial
+
+from controller.advice import Advice, Disposition
+from controller.client import Advisor, AdvisorError, Rejected
+from controller.clock import Clock
+from controller.entries import Action, Entry, Outcome
+from controller.journal import Journal
+from controller.plain import Voice
+from controller.rows import Step
+from controller.standing import Standing
+from controller.view import View
+from schedulers.port import Garbled, Refused, Scheduler, SchedulerError, Unreachable
+
+OLDEST_LOOK = 1.0  # seconds between the last look and the command (decisions 14)
+FINAL_REFUSALS = frozenset({400, 404, 409})  # saying it again would be answered alike
+
+MILESTONES = {
+    Action.REQUEUE_HOLD: "SLURM_REQUEUE_HOLD",
+    Action.EXCLUSIONS: "SLURM_UPDATE_CONSTRAINTS",
+    Action.RELEASE: "SLURM_RELEASE",
+    Action.CANCEL: "SLURM_CANCEL",
+}
+
+
+class Hands:
+    """Carries out steps. Raises `BadJournal` where the journal cannot be written, and has then done nothing."""
+
+    def __init__(
+        self,
+        scheduler: Scheduler,
+        journal: Journal,
+        *,
+        advisor: Advisor,
+        clock: Clock,
+        standing: Standing,
+        voice: Voice,
+    ) -> None:
+        self._scheduler = scheduler
+        self._advisor = advisor
+        self._journal = journal
+        self._clock = clock
+        self._standing = standing
+        self._voice = voice
+
+    def act(self, view: View, step: Step, looked_at: float) -> bool:
+        """Send the step's command; returns whether it may have had an effect, so that a look is due."""
+        advice = view.advice
+        action = step.action
+        if action is None:
+            raise ValueError("a step without a command")
+        entry = self._journal.open_entry(advice)
+        if not entry.announced and not self._announce(advice, step) and step.begins:
+            return False
+        if self._clock.monotonic() - looked_at > OLDEST_LOOK:
+            return True  # announcing took its time: look again before the command
+        ours = view.ours if action is Action.EXCLUSIONS and not entry.ours else ()
+        self._journal.intend(advice, action, self._standing.now(), ours)
+        outcome, sentence = self._command(advice.job, action, step)
+        self._journal.answered(advice, action, outcome, self._standing.now(), sentence)
+        if outcome is not Outcome.ACCEPTED:
+            self._voice.say(f"{advice}: {action} is {outcome}: {sentence}")
+        return outcome is not Outcome.UNSENT
+
+    def tell_milestones(self, entry: Entry | None) -> bool:
+        """Tell the Advisor which actions are proved, in their order; returns whether it knows all of them."""
+        if entry is None:
+            return True
+        advice = entry.advice
+        for action, name in MILESTONES.items():
+            doing = entry.doing(action)
+            done_at = doing.done_at or doing.seen_at
+            if doing.told or doing.seen_at is None or done_at is None:
+                continue
+            key = f"{advice.sequence_id}:{name}:{advice.generation}"
+            if not self._told(advice, partial(self._advisor.milestone, advice, name, key=key, done_at=done_at)):
+                return False
+            self._journal.told(advice, action, self._standing.now())
+        return True
+
+    def report(self, view: View, step: Step) -> bool:
+        """Say what became of the advice and close its entry; returns whether the Advisor knows."""
+        advice, disposition, reason = view.advice, step.disposition, step.reason
+        if disposition is None or reason is None:
+            raise ValueError("a step without a report")
+        if disposition is Disposition.ABANDONED:
+            self._explain(advice, step)
+        if not self._told(advice, partial(self._advisor.reconcile, advice, disposition, reason)):
+            return False
+        if advice.key in self._journal.entries:
+            self._journal.finished(advice, self._standing.now(), reason.value)
+        return True
+
+    def _told(self, advice: Advice, tell: Callable[[], None]) -> bool:
+        """Whether the Advisor took it, or will never take it."""
+        if self._standing.gone:
+            return False
+        try:
+            tell()
+        except Rejected as error:
+            self._voice.once((*advice.key, "refused"), f"{advice}: the Advisor does not take it: {error}")
+            return error.status in FINAL_REFUSALS
+        except AdvisorError as error:
+            self._voice.once((*advice.key, "unheard"), f"{advice}: the Advisor did not hear it: {error}")
+            return False
+        return True
+
+    def _announce(self, advice: Advice, step: Step) -> bool:
+        """Put on the trail what we are about to begin; nothing is begun before that is durable (decisions 22)."""
+        if self._standing.gone:
+            return False
+        key = f"{advice.sequence_id}:intent:{advice.generation}"
+        payload = {"action": str(step.action), "sentence": step.sentence, "traceparent": advice.traceparent}
+        try:
+            self._advisor.record(advice, ("intent", "info"), payload, key=key, at=self._standing.now())
+        except AdvisorError as error:
+            self._voice.once(
+                (*advice.key, "intent"), f"{advice}: nothing is begun, the intent could not be stored: {error}"
+            )
+            return False
+        self._journal.announced(advice, self._standing.now())
+        return True
+
+    def _explain(self, advice: Advice, step: Step) -> None:
+        """Put the sentence on the trail that a bounded reason cannot hold; nice to have."""
+        key = f"{advice.sequence_id}:abandoned:{advice.generation}"
+        payload = {"row": step.row, "sentence": step.sentence}
+        try:
+            self._advisor.record(advice, ("action", "warning"), payload, key=key, at=self._standing.now())
+        except AdvisorError as error:
+            self._voice.once((*advice.key, "reason"), f"{advice}: the reason could not be stored: {error}")
+
+    def _command(self, job: int, action: Action, step: Step) -> tuple[Outcome, str]:
+        """Run the one command; what it answers proves nothing, except that it was refused or never sent."""
+        try:
+            self._send(job, action, step)
+        except Refused as error:
+            return Outcome.REFUSED, error.reason
+        except (Unreachable, Garbled) as error:
+            return Outcome.UNSENT, error.reason
+        except SchedulerError as error:
+            return Outcome.UNCLEAR, error.reason
+        return Outcome.ACCEPTED, ""
+
+    def _send(self, job: int, action: Action, step: Step) -> None:
+        if action is Action.REQUEUE_HOLD:
+            self._scheduler.requeue_hold(job, running=step.running)
+        elif action in {Action.MARK, Action.UNMARK}:
+            self._scheduler.mark(job, step.text)
+        elif action is Action.EXCLUSIONS:
+            self._scheduler.update_exclusions(job, step.nodes)
+        elif action is Action.RELEASE:
+            self._scheduler.release(job)
+        else:
+            self._scheduler.cancel(job)

@@ -1,0 +1,124 @@
+"""`python -m controller check`: is everything as it must be, and what would the controller do now?"""
+
+from argparse import Namespace
+from collections.abc import Callable
+from datetime import UTC, datetime
+
+from controller.advice import Advice, ClusterGates
+from controller.client import Advisor, AdvisorError
+from controller.cluster import scheduler_of
+from controller.config import Settings
+from controller.gates import carry_gate, own_gate, start_gate
+from controller.journal import BadJournal, read_entries
+from controller.plain import one_line
+from controller.steps import next_step
+from controller.view import Missing, View
+from schedulers.port import JobDetail, NoSuchJob, Scheduler, SchedulerError
+
+MOST_SHOWN = 20
+LEAST_JOB_AGE = 120  # seconds a finished job must stay known for an approval to make sense (decisions 13)
+
+
+class Check:
+    """Looks at everything, changes nothing, and says what it finds. `good` is false when something is wrong."""
+
+    def __init__(self, settings: Settings, scheduler: Scheduler, say: Callable[[str], None], now: datetime) -> None:
+        self._settings = settings
+        self._scheduler = scheduler
+        self._say = say
+        self._now = now
+        self.good = True
+
+    def run(self) -> bool:
+        """Every check in turn."""
+        self._gates()
+        seen = self._scheduler_answers()
+        self._journal()
+        if (answers := self._advisor_answers()) and seen:
+            self._intentions(*answers)
+        return self.good
+
+    def _wrong(self, sentence: str) -> None:
+        self.good = False
+        self._say(sentence)
+
+    def _gates(self) -> None:
+        self._say("The configuration has no mistakes.")
+        for name, own in (("controller", self._settings.controller), ("watchdog", self._settings.watchdog)):
+            gate = own_gate(own, self._settings.environment)
+            word = "may act as far as its configuration goes" if gate.open else f"sends no command: {gate.sentence}"
+            self._say(f"The {name} {word}.")
+
+    def _scheduler_answers(self) -> bool:
+        try:
+            self._scheduler.ping()
+            limits = self._scheduler.limits()
+        except SchedulerError as error:
+            self._wrong(f"The scheduler does not answer: {one_line(error.reason)}")
+            return False
+        tested = "" if limits.tested else ", a version that was never tested"
+        self._say(f"The scheduler answers: {limits.version}, cluster {limits.cluster_name}{tested}.")
+        if limits.min_job_age < LEAST_JOB_AGE:
+            self._say(
+                f"Warning: finished jobs are forgotten after {limits.min_job_age} s (MinJobAge); below {LEAST_JOB_AGE} s "
+                "an approval may come too late to restart a job."
+            )
+        return True
+
+    def _journal(self) -> None:
+        path = self._settings.controller.journal
+        try:
+            entries = read_entries(path)
+        except BadJournal as error:
+            self._wrong(f"The journal cannot be used: {error}.")
+            return
+        begun = ", ".join(str(entry.advice) for entry in entries) or "nothing"
+        self._say(f"The journal {path} has begun and not finished: {begun}.")
+
+    def _advisor_answers(self) -> tuple[ClusterGates, tuple[Advice, ...]] | None:
+        settings = self._settings.advisor
+        try:
+            advisor = Advisor(settings.url, self._settings.cluster, settings.token_file)
+            cluster, answer = advisor.cluster(), advisor.advice()
+        except ValueError as error:
+            self._wrong(f"The token cannot be used: {error}.")
+            return None
+        except AdvisorError as error:
+            self._wrong(f"The Advisor cannot be used: {error}.")
+            return None
+        self._say(
+            f"The Advisor answers: cluster {cluster.name}, mode {cluster.mode}, {len(answer.advice)} open advice."
+        )
+        for sentence in answer.unreadable:
+            self._wrong(f"The Advisor says something strange: {sentence}.")
+        return cluster, answer.advice
+
+    def _intentions(self, cluster: ClusterGates, advice: tuple[Advice, ...]) -> None:
+        entries = {entry.advice.key: entry for entry in read_entries(self._settings.controller.journal)}
+        for item in advice[:MOST_SHOWN]:
+            view = View(item, self._look(item.job), entries.get(item.key), self._now)
+            step = next_step(view)
+            decide = start_gate if step.begins else carry_gate
+            gate = decide(self._settings, cluster, item, self._now)
+            if step.action is None:
+                verb = "report" if step.disposition else "wait"
+                self._say(one_line(f"{item}: would {verb}: {step.sentence}."))
+            elif gate.open:
+                self._say(one_line(f"{item}: would {step.sentence}."))
+            else:
+                self._say(one_line(f"{item}: would {step.sentence}, but {gate.sentence}."))
+        if len(advice) > MOST_SHOWN:
+            self._say(f"{len(advice) - MOST_SHOWN} more advice is not shown.")
+
+    def _look(self, job: int) -> JobDetail | Missing:
+        try:
+            return self._scheduler.job(job)
+        except NoSuchJob:
+            return Missing.GONE
+        except SchedulerError:
+            return Missing.UNKNOWN
+
+
+def main(settings: Settings, options: Namespace) -> int:
+    """Check everything. Returns the exit status: 0 when nothing is wrong."""
+    return 0 if Check(settings, scheduler_of(settings.scheduler), print, datetime.now(UTC)).run() else 1

@@ -1,0 +1,177 @@
+"""When does a row of the table apply? Each condition is a question about one view; some are built from others."""
+
+from collections.abc import Callable
+
+from controller.entries import Action
+from controller.view import View
+from schedulers.states import FINAL, LIVE, JobState
+
+Test = Callable[[View], bool]
+
+
+def always(view: View) -> bool:
+    """The last row of an operation."""
+    return True
+
+
+def same(*tests: Test) -> Test:
+    """The attempt of the advice: nothing was restarted yet."""
+    return lambda view: view.ahead == 0 and all(test(view) for test in tests)
+
+
+def following(*tests: Test) -> Test:
+    """The attempt after it: restarted exactly once."""
+    return lambda view: view.ahead == 1 and all(test(view) for test in tests)
+
+
+def later(*tests: Test) -> Test:
+    """Restarted twice or more: somebody else restarted it too."""
+    return lambda view: view.ahead > 1 and all(test(view) for test in tests)
+
+
+def since(*tests: Test) -> Test:
+    """Restarted at all."""
+    return lambda view: view.ahead > 0 and all(test(view) for test in tests)
+
+
+def within(*states: JobState) -> Test:
+    """In one of these states."""
+    return lambda view: view.state in states
+
+
+def no(test: Test) -> Test:
+    """The opposite."""
+    return lambda view: not test(view)
+
+
+def unsettled(action: Action) -> Test:
+    """A command may still take effect."""
+    return lambda view: view.unsettled(action)
+
+
+def spent(action: Action) -> Test:
+    """A command was refused, or tried often enough."""
+    return lambda view: view.spent(action)
+
+
+def asked(action: Action) -> Test:
+    """A command may have reached the scheduler."""
+    return lambda view: view.doing(action).asked
+
+
+def seen(action: Action) -> Test:
+    """An earlier look proved it."""
+    return lambda view: view.doing(action).seen_at is not None
+
+
+def held(view: View) -> bool:
+    """It waits with priority 0, whoever holds it."""
+    return view.state is JobState.HELD
+
+
+def waiting(view: View) -> bool:
+    """It waits, and nobody holds it."""
+    return view.state is JobState.PENDING
+
+
+def running(view: View) -> bool:
+    """It runs."""
+    return view.state is JobState.RUNNING
+
+
+def ending(view: View) -> bool:
+    """It is completing; after a requeue that is still the last attempt."""
+    return view.state is JobState.COMPLETING
+
+
+def marked(view: View) -> bool:
+    """It carries our mark for this restart count."""
+    return view.marked
+
+
+def by_journal(view: View) -> bool:
+    """Our journal says that this hold is ours."""
+    return view.held_by_journal
+
+
+def let_go(view: View) -> bool:
+    """Our release took effect once."""
+    return view.let_go
+
+
+def kept(view: View) -> bool:
+    """An operator keeps it."""
+    return view.kept
+
+
+def still_marked(view: View) -> bool:
+    """Some mark of ours is on it."""
+    return view.comment.mark is not None
+
+
+def on_hold_while_live(view: View) -> bool:
+    """Somebody held it while it ran: its next requeue would come out held for him (slurm: hold)."""
+    return view.row.priority == 0
+
+
+def exclusions_stand(view: View) -> bool:
+    """Its exclusions are as they should be."""
+    return view.exclusions_stand
+
+
+def expired(view: View) -> bool:
+    """Too late to begin."""
+    return view.now >= view.advice.expires_at
+
+
+def begun(view: View) -> bool:
+    """Some command of ours may have reached the scheduler."""
+    return view.entry is not None and view.entry.begun
+
+
+def mark_vanished(view: View) -> bool:
+    """We saw our mark on this job, and it is not there any more."""
+    return not view.marked and view.doing(Action.MARK).seen_at is not None
+
+
+def lost_with_exclusions(view: View) -> bool:
+    """Mark and exclusions vanished together: a crash of the scheduler loses both, a person takes the mark off."""
+    stood = view.doing(Action.EXCLUSIONS).seen_at is not None and view.entry is not None and view.entry.ours
+    return mark_vanished(view) and bool(stood) and view.excluded.isdisjoint(view.entry.ours if view.entry else ())
+
+
+def whole_array(view: View) -> bool:
+    """The number stands for many tasks (traps 17)."""
+    return view.whole_array
+
+
+def heterogeneous(view: View) -> bool:
+    """One of several jobs that only live together."""
+    return view.row.het_leader is not None
+
+
+def unrestartable(view: View) -> bool:
+    """A job that is never requeued."""
+    return heterogeneous(view) or view.whole_array or not view.row.batch or not view.row.requeue_allowed
+
+
+def demands_excluded(view: View) -> bool:
+    """It asks for a node that should be excluded: it would never start again (slurm: --nodelist)."""
+    return not {*view.row.required_nodes}.isdisjoint(view.advice.excluded_nodes)
+
+
+def runs_on_excluded(view: View) -> bool:
+    """It runs or ran on a node that should be excluded, and the exclusion does not stand."""
+    missing = {*view.advice.excluded_nodes} - view.excluded
+    return view.state in LIVE | FINAL and not missing.isdisjoint(view.row.nodes)
+
+
+def successor(view: View) -> bool:
+    """It asked to be let go after its predecessor."""
+    return view.singleton_successor
+
+
+def restarted_by_us_first(view: View) -> bool:
+    """Our restart was the first one after the attempt, and it was let go."""
+    first = view.doing(Action.REQUEUE_HOLD).seen_restarts
+    return view.let_go and first == view.advice.attempt + 1

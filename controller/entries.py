@@ -1,0 +1,200 @@
+"""What does the journal know about each advice? The lines folded into one entry per advice.
+
+A line is a fact; folding the same lines again gives the same entries. `doings` say of each action when it was
+intended, what the scheduler answered, when a look proved it, and whether the Advisor was told.
+"""
+
+import enum
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from typing import Any
+
+from controller.advice import Advice, as_record, read_advice
+
+
+class Action(enum.StrEnum):
+    """One effect on the scheduler."""
+
+    REQUEUE_HOLD = "requeue_hold"
+    MARK = "mark"
+    EXCLUSIONS = "update_exclusions"
+    RELEASE = "release"
+    UNMARK = "unmark"
+    CANCEL = "cancel"
+
+
+class Outcome(enum.StrEnum):
+    """What the scheduler answered. None of it proves anything but `UNSENT` and `REFUSED` (slurm: return codes)."""
+
+    ACCEPTED = "accepted"
+    REFUSED = "refused"
+    UNCLEAR = "unclear"
+    UNSENT = "unsent"
+
+
+@dataclass(frozen=True)
+class Doing:
+    """One action of one advice, as far as it came."""
+
+    tries: int = 0  # commands that may have reached the scheduler
+    outcome: Outcome | None = None  # None: intended, then no word
+    at: datetime | None = None  # of the intent, later of the answer
+    done_at: datetime | None = None  # when it was acknowledged, else when it was first seen
+    seen_at: datetime | None = None
+    seen_restarts: int | None = None  # restart count of the look that proved it
+    told: bool = False
+    sentence: str = ""
+
+    @property
+    def asked(self) -> bool:
+        """Whether the command may have been, or may yet be, carried out."""
+        return self.at is not None and self.outcome not in {Outcome.REFUSED, Outcome.UNSENT}
+
+    @property
+    def refused(self) -> bool:
+        """Whether the scheduler's last word was no."""
+        return self.outcome is Outcome.REFUSED
+
+
+NOT_YET = Doing()
+
+
+@dataclass(frozen=True)
+class Entry:
+    """Everything that was begun for one advice."""
+
+    advice: Advice
+    announced: bool = False
+    ours: tuple[str, ...] = ()  # exclusions that we added: the user's own list does not hold them
+    doings: Mapping[Action, Doing] = field(default_factory=dict)
+
+    def doing(self, action: Action) -> Doing:
+        """How far this action came."""
+        return self.doings.get(action, NOT_YET)
+
+    @property
+    def begun(self) -> bool:
+        """Whether any command may have reached the scheduler."""
+        return any(doing.asked or doing.seen_at for doing in self.doings.values())
+
+    @property
+    def holding(self) -> bool:
+        """Whether we may be holding the job: asked to hold, and not yet asked to let go."""
+        return self.doing(Action.REQUEUE_HOLD).asked and self.doing(Action.RELEASE).seen_at is None
+
+
+@dataclass(frozen=True)
+class Added:
+    """Nodes that we once put on a job's exclusion list and that are ours to remove."""
+
+    job: int
+    user: str
+    nodes: tuple[str, ...]
+    at: datetime
+
+
+class BadLine(ValueError):
+    """A line of the journal that no version of it wrote."""
+
+
+@dataclass
+class Memory:
+    """The journal folded: open entries, remembered exclusions and the last fencing number."""
+
+    entries: dict[tuple[str, int], Entry] = field(default_factory=dict)
+    added: dict[tuple[int, str], Added] = field(default_factory=dict)
+    fence: int = 0
+
+    def fold(self, line: Mapping[str, Any]) -> None:
+        """Take one line in. Raises `BadLine`."""
+        try:
+            self._fold(line)
+        except (KeyError, ValueError, TypeError, AttributeError, OverflowError) as error:
+            raise BadLine(str(error)) from error
+
+    def _fold(self, line: Mapping[str, Any]) -> None:
+        what = line["what"]
+        if what == "fence":
+            self.fence = int(line["fence"])
+        elif what == "added":
+            added = Added(int(line["job"]), line["user"], tuple(line["nodes"]), _moment(line["at"]))
+            self.added[added.job, added.user] = added
+        elif what == "opened":
+            advice = read_advice(line["advice"])
+            self.entries[advice.key] = Entry(advice)
+        else:
+            self._fold_entry(what, (line["id"], int(line["g"])), line)
+
+    def _fold_entry(self, what: str, key: tuple[str, int], line: Mapping[str, Any]) -> None:
+        entry = self.entries[key]
+        if what == "finished":
+            self._finish(entry, _moment(line["at"]))
+        elif what == "announced":
+            self.entries[key] = replace(entry, announced=True)
+        else:
+            action = Action(line["action"])
+            doing = FOLDS[what](entry.doing(action), line)
+            ours = tuple(sorted({*entry.ours, *line.get("ours", ())}))
+            self.entries[key] = replace(entry, ours=ours, doings={**entry.doings, action: doing})
+
+    def _finish(self, entry: Entry, at: datetime) -> None:
+        advice = entry.advice
+        del self.entries[advice.key]
+        if entry.doing(Action.EXCLUSIONS).seen_at:
+            self.added[advice.job, advice.user] = Added(advice.job, advice.user, entry.ours, at)
+
+    def remembered(self, forget_before: datetime) -> list[dict[str, Any]]:
+        """Lines for what outlives its entries: the fencing number, and exclusions younger than `forget_before`."""
+        lines: list[dict[str, Any]] = [{"what": "fence", "fence": self.fence}]
+        for added in self.added.values():
+            if added.nodes and added.at >= forget_before:
+                nodes, at = list(added.nodes), added.at.isoformat()
+                lines.append({"what": "added", "job": added.job, "user": added.user, "nodes": nodes, "at": at})
+        return lines
+
+
+def _intended(doing: Doing, line: Mapping[str, Any]) -> Doing:
+    return replace(doing, tries=doing.tries + 1, outcome=None, at=_moment(line["at"]), sentence="")
+
+
+def _answered(doing: Doing, line: Mapping[str, Any]) -> Doing:
+    outcome = Outcome(line["outcome"])
+    at = _moment(line["at"])
+    return replace(
+        doing,
+        tries=doing.tries - (outcome is Outcome.UNSENT),
+        outcome=outcome,
+        at=at,
+        done_at=at if outcome is Outcome.ACCEPTED else doing.done_at,
+        sentence=line.get("sentence", ""),
+    )
+
+
+def _seen(doing: Doing, line: Mapping[str, Any]) -> Doing:
+    at = _moment(line["at"])
+    return replace(doing, seen_at=at, seen_restarts=int(line["r"]), done_at=doing.done_at or at)
+
+
+def _told(doing: Doing, line: Mapping[str, Any]) -> Doing:
+    return replace(doing, told=True)
+
+
+FOLDS = {"intent": _intended, "answer": _answered, "seen": _seen, "told": _told}
+
+
+def opened_line(advice: Advice) -> dict[str, Any]:
+    """The line that opens an entry."""
+    return {"what": "opened", "advice": as_record(advice)}
+
+
+def line_of(what: str, advice: Advice, at: datetime, **more: Any) -> dict[str, Any]:
+    """A line about an open entry."""
+    return {"what": what, "id": advice.advice_id, "g": advice.generation, "at": at.isoformat(), **more}
+
+
+def _moment(text: str) -> datetime:
+    moment = datetime.fromisoformat(text)
+    if moment.tzinfo is None:
+        raise ValueError("a time without its zone")
+    return moment

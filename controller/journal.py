@@ -1,0 +1,232 @@
+"""What did we begin, even if we die right now? An append-only file, one JSON object per line.
+
+A line is on the disk before the command that it speaks of is run. Only one process writes it, which a lock file
+holds; the watchdog reads it beside. A torn last line is one that nobody acted on: it is cut off.
+"""
+
+import fcntl
+import json
+import os
+from datetime import datetime, timedelta
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from controller.advice import Advice
+from controller.entries import Action, BadLine, Entry, Memory, Outcome, line_of, opened_line
+
+REMEMBER_EXCLUSIONS = timedelta(days=30)  # jobs that live longer keep our exclusions; the user may clear them
+COMPACT_BYTES = 8 * 1024 * 1024
+LARGEST_JOURNAL = 64 * 1024 * 1024  # bytes that are ever read
+
+
+class BadJournal(Exception):
+    """The journal cannot be used; the sentence says why and what to do."""
+
+
+class Journal:
+    """The journal of this host's controller, open for writing and locked. Close it, or use it in `with`."""
+
+    def __init__(self, path: Path, now: datetime) -> None:
+        self.path = path
+        self.memory = Memory()
+        self._lock = _locked(path.with_name(path.name + ".lock"))
+        self._file = -1
+        self._size = 0
+        try:
+            self._start(now)
+        except BaseException:
+            self.close()
+            raise
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the file and give up the lock."""
+        if self._file >= 0:
+            os.close(self._file)
+            self._file = -1
+        if self._lock >= 0:
+            os.close(self._lock)
+            self._lock = -1
+
+    @property
+    def entries(self) -> dict[tuple[str, int], Entry]:
+        """Every open entry by attempt and generation."""
+        return self.memory.entries
+
+    def open_entry(self, advice: Advice) -> Entry:
+        """Begin an entry for `advice`, or the one that is open already."""
+        if advice.key not in self.entries:
+            self._append(opened_line(advice))
+        return self.entries[advice.key]
+
+    def announced(self, advice: Advice, at: datetime) -> None:
+        """The Advisor has stored what we intend."""
+        self._append(line_of("announced", advice, at))
+
+    def intend(self, advice: Advice, action: Action, at: datetime, ours: tuple[str, ...] = ()) -> None:
+        """We are about to run this command: on the disk when this returns."""
+        more = {"ours": list(ours)} if ours else {}
+        self._append(line_of("intent", advice, at, action=action.value, **more))
+
+    def answered(self, advice: Advice, action: Action, outcome: Outcome, at: datetime, sentence: str = "") -> None:
+        """The scheduler's answer, which proves nothing."""
+        line = line_of("answer", advice, at, action=action.value, outcome=outcome.value, sentence=sentence[:300])
+        self._append(line)
+
+    def seen(self, advice: Advice, action: Action, restarts: int, at: datetime) -> None:
+        """A look at the scheduler proved it."""
+        self._append(line_of("seen", advice, at, action=action.value, r=restarts))
+
+    def told(self, advice: Advice, action: Action, at: datetime) -> None:
+        """The Advisor has stored the milestone."""
+        self._append(line_of("told", advice, at, action=action.value))
+
+    def finished(self, advice: Advice, at: datetime, reason: str) -> None:
+        """Nothing is left to do for this advice."""
+        self._append(line_of("finished", advice, at, reason=reason))
+
+    def set_fence(self, fence: int) -> None:
+        """Remember the fencing number of our lease."""
+        if fence != self.memory.fence:
+            self._append({"what": "fence", "fence": fence})
+
+    def compact_if_large(self, now: datetime) -> None:
+        """Drop finished entries when the file has grown."""
+        if self._size > COMPACT_BYTES:
+            self._compact(_lines(_content(self.path)), now)
+
+    def _start(self, now: datetime) -> None:
+        lines = _lines(_content(self.path))
+        for number, line in enumerate(lines, 1):
+            try:
+                self.memory.fold(line)
+            except BadLine as error:
+                raise BadJournal(
+                    f"{self.path}:{number}: this line of the journal cannot be read ({error}). Look at the jobs it "
+                    "names, then move the file away."
+                ) from error
+        self._compact(lines, now)
+
+    def _compact(self, lines: list[dict[str, Any]], now: datetime) -> None:
+        """Write what still matters to a new file and put it in the old one's place, atomically."""
+        kept = [line for line in lines if _key(line) in self.entries]
+        kept = self.memory.remembered(now - REMEMBER_EXCLUSIONS) + kept
+        fresh = self.path.with_name(self.path.name + ".new")
+        descriptor = -1
+        try:
+            descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+            _write_all(descriptor, b"".join(_bytes(line) for line in kept))
+            os.fsync(descriptor)
+            os.replace(fresh, self.path)
+            _sync_folder(self.path.parent)
+        except OSError as error:
+            if descriptor >= 0:
+                os.close(descriptor)
+            raise BadJournal(f"the journal {self.path} cannot be written: {error.strerror}") from error
+        if self._file >= 0:
+            os.close(self._file)
+        self._file = descriptor
+        self._size = os.fstat(descriptor).st_size
+
+    def _append(self, line: dict[str, Any]) -> None:
+        """Put one line on the disk, then into the memory. On `OSError` neither holds it."""
+        content = _bytes(line)
+        try:
+            os.ftruncate(self._file, self._size)
+            _write_all(self._file, content, self._size)
+            os.fsync(self._file)
+        except OSError as error:
+            raise BadJournal(f"the journal {self.path} cannot be written: {error.strerror}") from error
+        self._size += len(content)
+        self.memory.fold(line)
+
+
+def read_entries(path: Path) -> tuple[Entry, ...]:
+    """Open entries of a journal that another process may be writing; lines that cannot be read are passed over."""
+    memory = Memory()
+    for line in _lines(_content(path), strict=False):
+        try:
+            memory.fold(line)
+        except BadLine:
+            continue
+    return tuple(memory.entries.values())
+
+
+def _locked(path: Path) -> int:
+    """The lock file, held until it is closed. Raises `BadJournal` when another process holds it."""
+    try:
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+    except OSError as error:
+        raise BadJournal(f"the lock file {path} cannot be opened: {error.strerror}") from error
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        owner = os.read(descriptor, 20).decode("ascii", "replace").strip()
+        os.close(descriptor)
+        raise BadJournal(f"another controller (process {owner or 'unknown'}) uses the journal of {path}") from error
+    os.ftruncate(descriptor, 0)
+    os.pwrite(descriptor, f"{os.getpid()}\n".encode(), 0)
+    return descriptor
+
+
+def _content(path: Path) -> bytes:
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    except FileNotFoundError:
+        return b""
+    except OSError as error:
+        raise BadJournal(f"the journal {path} cannot be read: {error.strerror}") from error
+    with open(descriptor, "rb") as file:
+        content = file.read(LARGEST_JOURNAL + 1)
+    if len(content) > LARGEST_JOURNAL:
+        raise BadJournal(f"the journal {path} is larger than {LARGEST_JOURNAL} bytes")
+    return content
+
+
+def _lines(content: bytes, strict: bool = True) -> list[dict[str, Any]]:
+    """The lines of a journal; what is broken at its end was never acted on and is left out."""
+    lines = [_parsed(line) for line in content.split(b"\n")[:-1]]
+    while lines and lines[-1] is None:
+        lines.pop()
+    return [line if line is not None else {} for line in lines if strict or line is not None]
+
+
+def _parsed(line: bytes) -> dict[str, Any] | None:
+    try:
+        content = json.loads(line)
+    except (ValueError, RecursionError):
+        return None
+    return content if isinstance(content, dict) else None
+
+
+def _key(line: dict[str, Any]) -> tuple[str, int]:
+    advice = line.get("advice")
+    if isinstance(advice, dict):
+        return str(advice.get("heimdallJobId")), int(advice.get("generation", 0))
+    return str(line.get("id")), int(line.get("g", 0))
+
+
+def _bytes(line: dict[str, Any]) -> bytes:
+    return json.dumps(line, separators=(",", ":")).encode() + b"\n"
+
+
+def _write_all(descriptor: int, content: bytes, offset: int = 0) -> None:
+    while content:
+        written = os.pwrite(descriptor, content, offset)
+        content, offset = content[written:], offset + written
+
+
+def _sync_folder(path: Path) -> None:
+    descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

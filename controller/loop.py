@@ -1,0 +1,236 @@
+"""How does one pass go? Ask the Advisor, list the jobs once, take one step per advice, and look again.
+
+Level-triggered: a pass knows nothing of the one before but the journal, so it may be killed anywhere. Before each
+command the intent is on the disk, and before the first one the Advisor has it too; afterwards only a look at the
+scheduler counts (a return code proves nothing).
+"""
+
+from dataclasses import dataclass, replace
+
+from controller.acting import Hands
+from controller.advice import Advice
+from controller.client import Advisor
+from controller.clock import Clock
+from controller.config import Settings
+from controller.entries import Entry
+from controller.gates import Gate, carry_gate, own_gate, start_gate
+from controller.journal import BadJournal, Journal
+from controller.plain import Voice
+from controller.rows import Step
+from controller.standing import Standing
+from controller.steps import next_step, proofs, withdrawn
+from controller.view import Missing, View
+from schedulers.port import JobDetail, JobRow, NoSuchJob, Scheduler, SchedulerError
+
+LOOKS_PER_SECOND = 5.0  # questions about single jobs, per cluster (decisions 27)
+REST_SECONDS = 5.0  # a job that nothing can be done for is looked at again after this, or when the listing changed
+LONGEST_PASS = 2.0  # seconds; after that the advice and the listing are read again before the next command
+SURE_GONE = 2  # looks in a row that do not find a job
+
+
+@dataclass(frozen=True)
+class Work:
+    """One advice to look after: listed by the Advisor, begun in the journal, or both."""
+
+    advice: Advice
+    entry: Entry | None
+    listed: bool
+
+
+class Controller:
+    """The Slurm Advisor Controller of one cluster. `run_pass` is one turn over everything."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        scheduler: Scheduler,
+        advisor: Advisor,
+        journal: Journal,
+        *,
+        clock: Clock,
+        voice: Voice,
+    ) -> None:
+        self._settings = settings
+        self._scheduler = scheduler
+        self._journal = journal
+        self._clock = clock
+        self._voice = voice
+        self._own = own_gate(settings.controller, settings.environment)
+        self.standing = Standing(advisor, clock, settings.controller.holder, journal.memory.fence, voice)
+        self._hands = Hands(scheduler, journal, advisor=advisor, clock=clock, standing=self.standing, voice=voice)
+        self._looks = LOOKS_PER_SECOND
+        self._looks_at = clock.monotonic()
+        self._not_found: dict[int, int] = {}
+        self._resting: dict[tuple[str, int], tuple[JobRow | None, float]] = {}
+
+    def run(self) -> None:
+        """Pass after pass until asked to stop; at once again after a pass that did something."""
+        if not self._own.open:
+            self._voice.say(f"sends no command: {self._own.sentence}")
+        while not self._clock.stopping:
+            if not self.run_pass():
+                self._clock.sleep(self._settings.controller.poll_seconds)
+        self._voice.say("stopped")
+
+    def run_pass(self) -> bool:
+        """One pass; returns whether something was done, so that it pays to look again at once."""
+        self.standing.refresh(with_lease=self._own.open)
+        works = self._works()
+        try:
+            self._journal.set_fence(self.standing.fence)
+            self._journal.compact_if_large(self.standing.now())
+        except BadJournal as error:
+            self._voice.once("journal", str(error))
+            return False
+        if not works:
+            return False
+        began = self._clock.monotonic()
+        rows = self._list()
+        self.standing.looked(None if rows is None else _appearance(works, rows))
+        acted = False
+        for work in works:
+            if self._clock.stopping or (acted and self._clock.monotonic() - began > LONGEST_PASS):
+                break
+            try:
+                acted |= self._turn(work, rows)
+            except BadJournal as error:
+                self._speak(work, str(error))
+        return acted
+
+    def _works(self) -> list[Work]:
+        """What was begun, first; then the rest of what the Advisor lists."""
+        entries = self._journal.entries
+        listed = {advice.key: advice for advice in self.standing.advice}
+        begun = [Work(listed.get(key, e.advice), e, key in listed) for key, e in entries.items()]
+        fresh = [Work(advice, None, True) for key, advice in listed.items() if key not in entries]
+        works = begun + fresh
+        keys = {work.advice.key for work in works}
+        self._voice.forget_all_but(keys)
+        self._resting = {key: rest for key, rest in self._resting.items() if key in keys}
+        return works
+
+    def _list(self) -> dict[int, JobRow] | None:
+        """One listing of everything, or `None` when the scheduler gives none."""
+        try:
+            rows = {row.number: row for row in self._scheduler.jobs().jobs}
+        except SchedulerError as error:
+            self._voice.once("scheduler", f"the scheduler cannot be seen: {error.reason}")
+            return None
+        self._voice.once("scheduler", "the scheduler answers")
+        return rows
+
+    def _turn(self, work: Work, rows: dict[int, JobRow] | None) -> bool:
+        """One step for one advice."""
+        row = rows.get(work.advice.job) if rows is not None else None
+        if rows is None or self._rests(work, row) or not self._first_in_line(work):
+            return False
+        if row is not None and not work.entry and not self._worth_a_look(work, row):
+            return False
+        self.standing.freshen_gates()
+        shown = self._look(work.advice.job)
+        if shown is None:
+            return False
+        looked_at = self._clock.monotonic()
+        view = self._proved(self._view(work, shown))
+        work = replace(work, entry=view.entry)
+        told = self._hands.tell_milestones(view.entry)
+        step = next_step(view)
+        if step.begins and not work.listed and not self.standing.gone:
+            step = withdrawn(view)
+        if step.action is None and step.disposition is None:
+            self._rest(work, row, step)
+            return False
+        if step.action and not (gate := self._gate(work, step)).open:
+            if step.instead is None:
+                self._rest(work, row, step, gate)
+                return False
+            step = step.instead
+        self._speak(work, step.sentence)
+        if step.disposition:
+            return told and self._hands.report(view, step)
+        return self._hands.act(view, step, looked_at)
+
+    def _worth_a_look(self, work: Work, row: JobRow) -> bool:
+        """Whether the listing alone already says that there is nothing to do, or that it may not be done."""
+        step = next_step(self._view(work, JobDetail(row, ())))
+        if step.action and not (gate := self._gate(work, step)).open and step.instead is None:
+            self._rest(work, row, step, gate)
+            return False
+        if step.action is None and step.disposition is None:
+            self._rest(work, row, step)
+            return False
+        return True
+
+    def _gate(self, work: Work, step: Step) -> Gate:
+        """Everything that must be open for this command."""
+        cluster = None if self.standing.gone else self.standing.cluster
+        decide = start_gate if step.begins else carry_gate
+        gate = decide(self._settings, cluster, work.advice, self.standing.now())
+        return self.standing.gate() if gate.open and cluster is not None else gate
+
+    def _first_in_line(self, work: Work) -> bool:
+        """Whether no other advice of the same job is being carried out (decisions 19)."""
+        mine = work.entry is not None and work.entry.begun
+        other = next(
+            (e for e in self._journal.entries.values() if e.advice.job == work.advice.job and e.begun), None
+        )
+        if mine or other is None or other.advice.key == work.advice.key:
+            return True
+        self._speak(work, f"{other.advice} is being carried out first")
+        return False
+
+    def _look(self, job: int) -> JobDetail | Missing | None:
+        """The job in full, or why not; `None` when it was asked for too often this second."""
+        now = self._clock.monotonic()
+        self._looks = min(LOOKS_PER_SECOND, self._looks + (now - self._looks_at) * LOOKS_PER_SECOND)
+        self._looks_at = now
+        if self._looks < 1:
+            return None
+        self._looks -= 1
+        try:
+            detail = self._scheduler.job(job)
+        except NoSuchJob:
+            self._not_found[job] = self._not_found.get(job, 0) + 1
+            return Missing.GONE if self._not_found[job] >= SURE_GONE else Missing.UNKNOWN
+        except SchedulerError as error:
+            self._voice.once("single job", f"job {job} cannot be seen: {error.reason}")
+            return Missing.UNKNOWN
+        self._not_found.pop(job, None)
+        return detail
+
+    def _view(self, work: Work, shown: JobDetail | Missing) -> View:
+        added = self._journal.memory.added.get((work.advice.job, work.advice.user))
+        nodes = added.nodes if added else ()
+        return View(work.advice, shown, work.entry, self.standing.now(), nodes)
+
+    def _proved(self, view: View) -> View:
+        """The view after what it proves has been written down."""
+        for action in proofs(view):
+            self._journal.seen(view.advice, action, view.row.restarts, view.now)
+        return replace(view, entry=self._journal.entries.get(view.advice.key))
+
+    def _rests(self, work: Work, row: JobRow | None) -> bool:
+        """Whether nothing changed since we found that there is nothing to do."""
+        seen, until = self._resting.get(work.advice.key, (None, 0.0))
+        return row is not None and row == seen and self._clock.monotonic() < until
+
+    def _rest(self, work: Work, row: JobRow | None, step: Step, gate: Gate | None = None) -> None:
+        """Say why nothing is done, and leave the job alone for a while."""
+        seconds = REST_SECONDS
+        if step.again_at:
+            seconds = max(0.0, (step.again_at - self.standing.now()).total_seconds())
+        if gate is not None:
+            self._speak(work, f"would {step.sentence}, but {gate.sentence}")
+            seconds = min(seconds, self._settings.controller.poll_seconds * 2)
+        else:
+            self._speak(work, step.sentence)
+        self._resting[work.advice.key] = (row, self._clock.monotonic() + seconds)
+
+    def _speak(self, work: Work, sentence: str) -> None:
+        self._voice.once(work.advice.key, f"{work.advice}: {sentence}")
+
+
+def _appearance(works: list[Work], rows: dict[int, JobRow]) -> tuple[tuple[object, ...], ...]:
+    """What two looks must agree on: state, restarts and mark of every job concerned."""
+    found = [rows[work.advice.job] for work in works if work.advice.job in rows]
+    return tuple(sorted((row.number, row.state, row.restarts, row.admin_comment) for row in found))

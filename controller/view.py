@@ -1,0 +1,157 @@
+"""What lies on the table when the next step is chosen: the advice, the scheduler, the journal, the time?"""
+
+import enum
+import json
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from functools import cached_property
+
+from controller.advice import Advice
+from controller.entries import NOT_YET, Action, Doing, Entry
+from controller.mark import AdminComment, Mark, read_comment
+from schedulers.port import JobDetail, JobRow
+from schedulers.states import JobState
+
+SETTLE = timedelta(seconds=5)  # a hung slurmctld carries out what it was asked right after it answers again
+MOST_TRIES = 3
+SAME_SECOND = timedelta(seconds=1)  # schedulers count submit times in whole seconds
+LONGEST_COMMENT = 4096
+
+
+class Missing(enum.Enum):
+    """Why there is no job to look at."""
+
+    UNKNOWN = "the scheduler did not answer"
+    GONE = "the scheduler does not know the job"
+
+
+@dataclass(frozen=True)
+class View:
+    """One advice and everything known about its job at this moment. `row` must not be asked for when it is missing.
+
+    `added` are exclusions that an earlier recovery of the same job put on its list.
+    """
+
+    advice: Advice
+    shown: JobDetail | Missing
+    entry: Entry | None
+    now: datetime
+    added: tuple[str, ...] = ()
+
+    @property
+    def row(self) -> JobRow:
+        """The job as the scheduler shows it."""
+        if isinstance(self.shown, Missing):
+            raise ValueError(self.shown.value)
+        return self.shown.row
+
+    @property
+    def state(self) -> JobState:
+        """The job's state."""
+        return self.row.state
+
+    @property
+    def ahead(self) -> int:
+        """How many restarts lie between the attempt of the advice and what is shown."""
+        return self.row.restarts - self.advice.attempt
+
+    @cached_property
+    def comment(self) -> AdminComment:
+        """The job's AdminComment in its parts."""
+        return read_comment(self.row.admin_comment)
+
+    @property
+    def marked(self) -> bool:
+        """Whether the job carries our mark for exactly this restart count (decisions 12)."""
+        return self.comment.mark is not None and self.comment.mark.restarts == self.row.restarts
+
+    @property
+    def marked_ahead(self) -> bool:
+        """Whether a live job carries the mark that its next attempt will be known by."""
+        return self.comment.mark is not None and self.comment.mark.restarts == self.row.restarts + 1
+
+    @property
+    def kept(self) -> bool:
+        """Whether an operator said that this attempt stays held."""
+        return self.comment.kept == self.row.restarts
+
+    def mark_for(self, restarts: int) -> Mark:
+        """The mark that says: held by us, for this restart count."""
+        return Mark(self.advice.generation, restarts, self.advice.hold_until)
+
+    def doing(self, action: Action) -> Doing:
+        """How far the journal says an action came."""
+        return self.entry.doing(action) if self.entry else NOT_YET
+
+    def unsettled(self, action: Action) -> bool:
+        """Whether a command was sent a moment ago and may still take effect."""
+        doing = self.doing(action)
+        return doing.asked and doing.at is not None and abs(self.now - doing.at) < SETTLE
+
+    def spent(self, action: Action) -> bool:
+        """Whether an action was refused, or tried often enough."""
+        doing = self.doing(action)
+        return doing.refused or doing.tries >= MOST_TRIES
+
+    @property
+    def held_by_journal(self) -> bool:
+        """Whether the journal says that this very hold is ours: asked for, and first seen at this restart count."""
+        hold = self.doing(Action.REQUEUE_HOLD)
+        return hold.asked and hold.seen_restarts in {None, self.row.restarts} and not self.let_go and self.ahead > 0
+
+    @property
+    def let_go(self) -> bool:
+        """Whether a look proved that our release took effect."""
+        return self.doing(Action.RELEASE).seen_at is not None
+
+    @property
+    def let_go_at(self) -> datetime:
+        """When a job that we hold is released: not before the advice says, and never after its hold ends."""
+        return min(self.advice.not_before, self.advice.hold_until)
+
+    @property
+    def excluded(self) -> frozenset[str]:
+        """Nodes that the scheduler shows as excluded."""
+        return frozenset() if isinstance(self.shown, Missing) else frozenset(self.shown.excluded_nodes)
+
+    @property
+    def wanted(self) -> tuple[str, ...]:
+        """The list that should stand there: the user's own nodes and those of this advice."""
+        earlier = {*self.added} - {*self.advice.excluded_nodes}
+        return tuple(sorted((self.excluded - earlier) | {*self.advice.excluded_nodes}))
+
+    @property
+    def ours(self) -> tuple[str, ...]:
+        """Nodes that would be added by us, and are ours to remove later."""
+        kept = {*self.added} & {*self.advice.excluded_nodes}
+        return tuple(sorted(({*self.advice.excluded_nodes} - self.excluded) | kept))
+
+    @property
+    def exclusions_stand(self) -> bool:
+        """Whether the list is as it should be."""
+        return self.excluded == {*self.wanted}
+
+    @property
+    def another_job(self) -> bool:
+        """Whether this number now belongs to another submission (decisions 10)."""
+        if self.row.user != self.advice.user or self.ahead < 0:
+            return True
+        shown, meant = self.row.submitted_at, self.advice.submitted_at
+        return self.ahead == 0 and shown is not None and meant is not None and abs(shown - meant) > SAME_SECOND
+
+    @property
+    def whole_array(self) -> bool:
+        """Whether the number stands for the waiting tasks of an array and not for one task (traps 17)."""
+        return self.row.array_job is not None and self.row.array_task is None
+
+    @property
+    def singleton_successor(self) -> bool:
+        """Whether the job asked to be let go after its predecessor (decisions 15)."""
+        if "singleton" not in self.row.dependency or len(self.row.comment) > LONGEST_COMMENT:
+            return False
+        try:
+            comment = json.loads(self.row.comment)
+        except (ValueError, RecursionError):
+            return False
+        asked = comment.get("APS") if isinstance(comment, dict) else None
+        return isinstance(asked, dict) and asked.get("auto_resume_mode") == "singleton_dependency"

@@ -1,0 +1,139 @@
+"""`python -m controller watchdog`: is a job held longer than we promised? Then let it go, and nothing else.
+
+A process of its own that needs no Advisor: when everything else of ours is dead, jobs still run (fail open). It
+takes for ours what carries our mark with the job's restart count, or what this host's journal says was held and
+never got so far as to be marked (decisions 11). A mark that was there and is not any more was taken off by a person.
+"""
+
+from argparse import Namespace
+from datetime import datetime
+
+from controller.clock import Clock, SystemClock
+from controller.cluster import scheduler_of
+from controller.config import Settings
+from controller.entries import Action, Entry
+from controller.gates import own_gate
+from controller.journal import BadJournal, read_entries
+from controller.mark import read_comment
+from controller.plain import Voice, write_line
+from schedulers.port import JobRow, Scheduler, SchedulerError
+
+Attempt = tuple[int, int]  # job number, restart count
+
+
+class Watchdog:
+    """Releases jobs that we hold past the end of their hold. `run_pass` is one look at all jobs."""
+
+    def __init__(self, settings: Settings, scheduler: Scheduler, clock: Clock, voice: Voice) -> None:
+        self._settings = settings
+        self._scheduler = scheduler
+        self._clock = clock
+        self._voice = voice
+        self._gate = own_gate(settings.watchdog, settings.environment)
+        self._sent: set[Attempt] = set()
+        self._free: set[Attempt] = set()
+
+    def run(self) -> None:
+        """Look after look until asked to stop."""
+        if not self._gate.open:
+            self._voice.say(f"releases nothing: {self._gate.sentence}")
+        while not self._clock.stopping:
+            if self._settings.watchdog.enabled:
+                self.run_pass()
+            self._clock.sleep(self._settings.watchdog.poll_seconds)
+        self._voice.say("stopped")
+
+    def run_pass(self) -> None:
+        """One look; releases what is overdue."""
+        try:
+            rows = self._scheduler.jobs().jobs
+        except SchedulerError as error:
+            self._voice.once("scheduler", f"the scheduler cannot be seen: {error.reason}")
+            return
+        self._voice.once("scheduler", "the scheduler answers")
+        self._remember(rows)
+        held = [row for row in rows if row.held and row.word != "SPECIAL_EXIT"]
+        entries = self._entries() if held else ()
+        ends = {row: end for row in held if (end := _end_of_hold(row, entries)) is not None}
+        now = self._now() if ends else self._clock.now()
+        for row, end in ends.items():
+            if end <= now and not self._clock.stopping:
+                self._let_go(row, end)
+
+    def _let_go(self, row: JobRow, end: datetime) -> None:
+        attempt = (row.number, row.restarts)
+        topic = f"job {row.number}-{row.restarts}"
+        late = f"{topic} is held by us past {end:%Y-%m-%dT%H:%M:%SZ}"
+        if attempt in self._free:
+            self._voice.once(topic, f"{topic} was let go and is held again, by somebody else; it stays held")
+            return
+        if not self._gate.open:
+            self._voice.once(topic, f"{late}; would release it, but {self._gate.sentence}")
+            return
+        self._voice.once(topic, f"{late}; releasing it{self._exclusions(row.number)}")
+        self._sent.add(attempt)
+        try:
+            self._scheduler.release(row.number)
+        except SchedulerError as error:
+            self._voice.once(f"{topic} release", f"{topic}: the release is not certain: {error.reason}")
+
+    def _remember(self, rows: tuple[JobRow, ...]) -> None:
+        """Attempts that our release freed: whoever holds them afterwards is somebody else."""
+        there = {(row.number, row.restarts): row for row in rows}
+        self._free = {a for a in self._free if a in there}
+        self._free |= {a for a in self._sent if a in there and not there[a].held}
+        self._sent = {a for a in self._sent if a in there and there[a].held}
+
+    def _entries(self) -> tuple[Entry, ...]:
+        try:
+            entries = read_entries(self._settings.controller.journal)
+        except BadJournal as error:
+            self._voice.once("journal", str(error))
+            return ()
+        self._voice.once("journal", "")
+        return entries
+
+    def _now(self) -> datetime:
+        """The scheduler's clock; ours when it does not tell."""
+        try:
+            return self._scheduler.now()
+        except SchedulerError:
+            return self._clock.now()
+
+    def _exclusions(self, number: int) -> str:
+        try:
+            nodes = self._scheduler.job(number).excluded_nodes
+        except SchedulerError:
+            return "; its exclusions could not be read and stay as they are"
+        return f"; its exclusions stay: {','.join(nodes)}" if nodes else ""
+
+
+def _end_of_hold(row: JobRow, entries: tuple[Entry, ...]) -> datetime | None:
+    """When our hold on this job ends; `None` when the hold is not ours, or an operator keeps the job."""
+    comment = read_comment(row.admin_comment)
+    if comment.kept == row.restarts:
+        return None
+    if comment.mark and comment.mark.restarts == row.restarts:
+        return comment.mark.until
+    return next((entry.advice.hold_until for entry in entries if _held_unmarked(entry, row)), None)
+
+
+def _held_unmarked(entry: Entry, row: JobRow) -> bool:
+    """Whether the journal says that we hold exactly this attempt and never saw our mark on it."""
+    hold = entry.doing(Action.REQUEUE_HOLD)
+    expected = hold.seen_restarts if hold.seen_restarts is not None else entry.advice.attempt + 1
+    same = (entry.advice.job, entry.advice.user, expected) == (row.number, row.user, row.restarts)
+    return same and entry.holding and entry.doing(Action.MARK).seen_at is None
+
+
+def main(settings: Settings, options: Namespace) -> int:
+    """Watch until a signal comes, or look once with `--once`. Returns the exit status."""
+    clock = SystemClock()
+    voice = Voice(lambda line: write_line(f"{clock.now():%Y-%m-%dT%H:%M:%SZ} watchdog {settings.cluster}: {line}"))
+    watchdog = Watchdog(settings, scheduler_of(settings.scheduler), clock, voice)
+    voice.say("started")
+    if options.once:
+        watchdog.run_pass()
+    else:
+        watchdog.run()
+    return 0
