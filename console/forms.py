@@ -88,3 +88,10 @@ class DecisionForm(ReasonForm):
             "invalid_choice": "The decision is either approve or reject.",
         },
     )
+    generation = forms.IntegerField(
+        min_value=1,
+        error_messages={
+            "required": "The form does not say which generation of the advice was shown; open the page again.",
+            "invalid": "The generation in the form is not a number; open the page again.",
+        },
+    )

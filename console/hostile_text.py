@@ -18,12 +18,16 @@ _STRANGE = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
 _MARKS = frozenset({"Mn", "Me"})
 
 
+_NAMES = "NUL SOH STX ETX EOT ENQ ACK BEL BS TAB LF VT FF CR SO SI DLE DC1 DC2 DC3 DC4 NAK SYN ETB CAN EM SUB ESC"
+
+
 def stand_in(character: str) -> str:
-    """What is shown for one character that must not act: `␛` for ESC, `⟨U+202E⟩` for a direction override."""
-    code = ord(character)
-    if code < 0x20:
-        return chr(0x2400 + code)
-    return "␡" if code == 0x7F else f"⟨U+{code:04X}⟩"
+    """What is shown for one character that must not act: `⟨ESC⟩`, or `⟨U+202E⟩` for a direction override.
+
+    Not the Unicode control pictures: many monospace fonts lack them, and an empty box says nothing.
+    """
+    names, code = _NAMES.split(), ord(character)
+    return f"⟨{names[code]}⟩" if code < len(names) else f"⟨U+{code:04X}⟩"
 
 
 def visible(text: object, limit: int = LINE_LIMIT) -> str:
@@ -38,6 +42,12 @@ def visible_html(text: object, limit: int = LINE_LIMIT) -> SafeString:
         joined = conditional_escape("".join(part for part, _ in parts))
         shown.append(f'<span class="stand-in">{joined}</span>' if strange else joined)
     return mark_safe("".join(shown))  # noqa: S308  # every part was escaped above
+
+
+def visible_block(text: object, limit: int = LINE_LIMIT) -> SafeString:
+    """Several lines, each like `visible_html`; the line ends stay line ends."""
+    lines = str(text)[:limit].rstrip("\n").split("\n")
+    return mark_safe("\n".join(visible_html(line) for line in lines))  # noqa: S308  # escaped by visible_html
 
 
 def _parts(text: str, limit: int) -> Iterator[tuple[str, bool]]:

@@ -32,6 +32,12 @@ def log_text(text: Any) -> SafeString:
 
 
 @register.filter
+def log_block(text: Any) -> SafeString:
+    """Several log lines, for a `pre`."""
+    return hostile_text.visible_block(text)
+
+
+@register.filter
 def badge(word: Word | None) -> SafeString:
     """A member's label in its colour."""
     if word is None:
@@ -51,7 +57,7 @@ def word(value: str, vocabulary: str) -> Word | str:
 @register.simple_tag
 def moment(at: datetime | None, now: datetime | None = None, clock_only: bool = False) -> SafeString:
     """A time with zone and its age: `16:03:12 UTC, 3 min ago`; the date when it is not of today."""
-    if at is None:
+    if not at:  # also the empty text of a variable that does not exist
         return SafeString('<span class="text-body-secondary">–</span>')
     same_day = now is not None and at.date() == now.date()
     shown = f"{at:%H:%M:%S}" if same_day or clock_only else f"{at:%Y-%m-%d %H:%M:%S}"
@@ -59,8 +65,20 @@ def moment(at: datetime | None, now: datetime | None = None, clock_only: bool = 
     when = format_html('<time datetime="{}" title="{}">{} UTC</time>', at.isoformat(), exact, shown)
     if now is None or clock_only:
         return when
+    return format_html('{} <span class="age" data-age-of="{}">{}</span>', when, at.isoformat(), spans.age(at, now))
+
+
+@register.simple_tag
+def ago(at: datetime | None, now: datetime) -> SafeString:
+    """Only the age, with the exact time behind it."""
+    if not at:
+        return SafeString('<span class="text-body-secondary">never</span>')
     return format_html(
-        '{} <span class="age" data-age-of="{}">{}</span>', when, at.isoformat(), spans.age(at, now)
+        '<time datetime="{}" title="{} UTC" data-age-of="{}">{}</time>',
+        at.isoformat(),
+        f"{at:%Y-%m-%d %H:%M:%S}",
+        at.isoformat(),
+        spans.age(at, now),
     )
 
 

@@ -26,9 +26,7 @@ class Command(BaseCommand):
         wanted = read_versions(folder)
         with tempfile.TemporaryDirectory() as scratch:
             for package in sorted({f"{file.package}@{file.version}" for file in wanted}):
-                subprocess.run(
-                    ["npm", "pack", "--silent", package], cwd=scratch, check=True, timeout=FETCH_SECONDS
-                )
+                subprocess.run(["npm", "pack", "--silent", package], cwd=scratch, check=True, timeout=FETCH_SECONDS)
             for file in wanted:
                 with tarfile.open(Path(scratch) / f"{file.package}-{file.version}.tgz") as archive:
                     member = archive.extractfile(f"package/{file.inside}")

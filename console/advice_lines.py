@@ -1,0 +1,140 @@
+"""What does an advice say in one line, and may it be acted on?"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from django.db.models import QuerySet
+
+from advisor_api.gates import may_act
+from advisor_api.models import Advice
+from advisor_api.policy.advice_state import MOVES, AdviceState
+from advisor_api.policy.operation import Operation
+from advisor_api.policy.reconciliation_reason import ReconciliationReason
+from console.cluster_rows import pauses_of
+from workloads.models import Cluster, Job
+
+OPEN = [state.value for state in AdviceState if MOVES[state]]
+ADVICE_SHOWN = 25
+
+
+@dataclass(frozen=True)
+class RuleSaid:
+    """What one row of the policy table said when the advice was made."""
+
+    rule: str
+    then: Operation | None
+    applied: bool
+    chosen: bool
+    because: str
+    inputs: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True)
+class AdviceLine:
+    """One advice as pages show it. `may` and `why` are none for an advice that is over."""
+
+    advice: Advice
+    job: Job
+    sentence: str
+    operation: Operation
+    state: AdviceState
+    reason: ReconciliationReason
+    is_open: bool
+    may: bool | None = None
+    why: str = ""
+    rules: tuple[RuleSaid, ...] = ()
+
+
+def open_advice(now: datetime, only: Cluster | None = None, state: AdviceState | None = None) -> list[AdviceLine]:
+    """Open advice, the newest first: of all clusters or of one, in all open states or in one."""
+    rows = _rows().filter(state__in=[state.value] if state else OPEN)
+    if only is not None:
+        rows = rows.filter(attempt__job__cluster=only)
+    return _lines(rows.order_by("-id")[:ADVICE_SHOWN], now)
+
+
+def advice_on(job: Job, now: datetime) -> list[AdviceLine]:
+    """All advice on the attempts of one job in its order."""
+    return _lines(_rows().filter(attempt__job=job).order_by("-id")[:ADVICE_SHOWN], now)[::-1]
+
+
+def advice_by_key(pk: int, now: datetime) -> AdviceLine | None:
+    """One advice."""
+    return next(iter(_lines(_rows().filter(pk=pk), now)), None)
+
+
+def advice_sentence(advice: Advice) -> str:
+    """`Restart 12345-0 without n03, because …`. Reads `advice.attempt.job`."""
+    label, nodes = advice.attempt.label, ", ".join(str(node) for node in advice.excluded_nodes)
+    what = {
+        Operation.RESTART: f"Restart {label} without {nodes}" if nodes else f"Restart {label} on the nodes it gets",
+        Operation.TERMINATE: f"Stop {label}",
+        Operation.RELEASE: f"Release the held job {label}",
+        Operation.WAIT: f"A person should look at {label}",
+    }[Operation(advice.operation)]
+    return f"{what}, because {advice.because}"
+
+
+def effect_sentence(line: AdviceLine) -> str:
+    """What a yes would do to the job, in words."""
+    number, nodes = line.job.number, ", ".join(str(node) for node in line.advice.excluded_nodes)
+    return {
+        Operation.RESTART: f"The controller requeues and holds job {number}"
+        + (f", leaves out {nodes} for it" if nodes else "")
+        + ", and releases it. It starts again from its last checkpoint.",
+        Operation.TERMINATE: f"The controller cancels job {number}. It is not started again.",
+        Operation.RELEASE: f"The controller releases the hold of job {number}.",
+        Operation.WAIT: "Nothing is sent to the scheduler: this advice only asks a person to look.",
+    }[line.operation]
+
+
+def rules_said(trace: Any) -> tuple[RuleSaid, ...]:
+    """The stored decision trace; entries of another shape are left out."""
+    entries = trace if isinstance(trace, list) else []
+    return tuple(_rule(entry) for entry in entries if isinstance(entry, Mapping) and entry.get("rule"))
+
+
+def _rule(entry: Mapping[str, Any]) -> RuleSaid:
+    then = entry.get("then")
+    inputs = entry.get("inputs")
+    return RuleSaid(
+        str(entry["rule"]),
+        Operation(then) if then in set(Operation) else None,
+        bool(entry.get("applied")),
+        bool(entry.get("chosen")),
+        str(entry.get("because") or ""),
+        tuple((str(name), str(value)) for name, value in inputs.items()) if isinstance(inputs, Mapping) else (),
+    )
+
+
+def _rows() -> QuerySet[Advice]:
+    return Advice.objects.select_related("attempt__job__cluster", "verdict", "sequence", "policy")
+
+
+def _lines(rows: QuerySet[Advice], now: datetime) -> list[AdviceLine]:
+    found = list(rows)
+    pauses = pauses_of(list({row.attempt.job.cluster for row in found}), now) if found else {}
+    lines = []
+    for advice in found:
+        job = advice.attempt.job
+        state = AdviceState(advice.state)
+        may, why = None, ""
+        if state.value in OPEN:
+            may, why = may_act(advice, job.cluster, job, pauses.get(job.cluster_id, []), now)
+        lines.append(
+            AdviceLine(
+                advice,
+                job,
+                advice_sentence(advice),
+                Operation(advice.operation),
+                state,
+                ReconciliationReason(advice.state_reason),
+                state.value in OPEN,
+                may,
+                why,
+                rules_said(advice.trace),
+            )
+        )
+    return lines

@@ -1,0 +1,111 @@
+"""What does a panel speak of, when is it stale, and which topics touch it?"""
+
+import hashlib
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.db.models import Max
+
+from advisor_api.models import Pause
+from audit.models import AuditEvent
+from console.job_list import Wanted
+from console.topics import OVERVIEW, cluster_topic, gates_topic, job_topic
+from schedulers.words import Word
+from workloads.models import Attempt, Cluster, Job
+
+CLOCK = timedelta(seconds=15)  # what changes by the clock alone (an expiry, an age) is at most this old
+PAUSES_COMPARED = 20
+EVENTS_COMPARED = 100  # ids can be committed out of order: the highest one alone does not tell
+
+
+class Scope(Word):
+    """What a panel speaks of."""
+
+    SITE = "site", "All clusters"
+    JOBS = "jobs", "A list of jobs"
+    CLUSTER = "cluster", "One cluster"
+    JOB = "job", "One job"
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What a panel is asked for. `may`: the permissions of the asking person that change what is shown."""
+
+    now: datetime
+    may: frozenset[str] = frozenset()
+    cluster: Cluster | None = None
+    job: Job | None = None
+    wanted: Wanted = field(default_factory=Wanted)
+
+    @property
+    def the_cluster(self) -> Cluster:
+        """The cluster; only for panels of scope CLUSTER or JOB."""
+        if self.cluster is None:
+            raise LookupError("a panel of this scope speaks of no cluster")
+        return self.cluster
+
+    @property
+    def the_job(self) -> Job:
+        """The job; only for panels of scope JOB."""
+        if self.job is None:
+            raise LookupError("a panel of this scope speaks of no job")
+        return self.job
+
+
+def key_of(scope: Scope, asked: Asked) -> str:
+    """What tells apart two panels of one name."""
+    if scope is Scope.JOB:
+        return job_topic(asked.the_cluster.name, asked.the_job.number, asked.the_job.epoch)
+    if scope is Scope.CLUSTER:
+        return cluster_topic(asked.the_cluster.name)
+    return asked.wanted.address(before=asked.wanted.before) if scope is Scope.JOBS else ""
+
+
+def topics_of(scope: Scope, asked: Asked) -> tuple[str, ...]:
+    """The topics whose frames make a panel fetch itself again."""
+    if scope is Scope.JOB:
+        return key_of(scope, asked), gates_topic(asked.the_cluster.name)
+    return (key_of(scope, asked),) if scope is Scope.CLUSTER else (OVERVIEW,)
+
+
+def version_of(scope: Scope, asked: Asked) -> str:
+    """Changes whenever a panel of this scope may look different. Two or three queries by index."""
+    parts = [int(asked.now.timestamp() // CLOCK.total_seconds()), *_VERSIONS[scope](asked)]
+    return hashlib.sha256(repr(parts).encode()).hexdigest()
+
+
+def _site_version(asked: Asked) -> list[Any]:
+    clusters = Cluster.objects.values_list("pk", "changed_at", "seen_at", "mode_version")
+    return [_newest_ids(), list(clusters), _pauses()]
+
+
+def _cluster_version(asked: Asked) -> list[Any]:
+    cluster = asked.the_cluster
+    gates = [cluster.pk, cluster.changed_at, cluster.seen_at, cluster.mode_version, _pauses(cluster=cluster)]
+    return [_newest_ids(cluster=cluster.name), gates]
+
+
+def _job_version(asked: Asked) -> list[Any]:
+    cluster, job = asked.the_cluster, asked.the_job
+    ids = _newest_ids(cluster=cluster.name, job_number=job.number, job_epoch=job.epoch)
+    changed = Attempt.objects.filter(job=job).aggregate(last=Max("changed_at"))["last"]
+    return [job.pk, ids, changed, job.live, cluster.mode_version, _pauses(cluster=cluster)]
+
+
+def _newest_ids(**about: Any) -> list[int]:
+    rows = AuditEvent.objects.filter(**about).order_by("-id")
+    return list(rows.values_list("id", flat=True)[:EVENTS_COMPARED])
+
+
+def _pauses(**about: Any) -> list[tuple[int, datetime]]:
+    return list(Pause.objects.filter(**about).order_by("-id").values_list("id", "until")[:PAUSES_COMPARED])
+
+
+_VERSIONS: dict[Scope, Callable[[Asked], list[Any]]] = {
+    Scope.SITE: _site_version,
+    Scope.JOBS: _site_version,
+    Scope.CLUSTER: _cluster_version,
+    Scope.JOB: _job_version,
+}

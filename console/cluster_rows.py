@@ -1,0 +1,113 @@
+"""How do the clusters stand? A fixed number of queries, however many clusters and jobs there are."""
+
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from django.db.models import Count, Max, Q
+
+from advisor_api.models import ControllerLease, Pause, Sequence
+from console.sight import Sight, sight_of
+from detectors.models import Feed
+from schedulers.states import LIVE, WAITING
+from workloads.mode import Mode
+from workloads.models import Attempt, Cluster
+
+_LIVE = [state.value for state in LIVE]
+_WAITING = [state.value for state in WAITING]
+
+
+@dataclass(frozen=True)
+class ClusterRow:
+    """One cluster with what is counted on it."""
+
+    cluster: Cluster
+    mode: Mode
+    sight: Sight
+    running: int = 0
+    waiting: int = 0
+    blind: int = 0
+    in_recovery: int = 0
+    pauses: tuple[Pause, ...] = field(default_factory=tuple)
+
+
+@dataclass(frozen=True)
+class SourceRow:
+    """One kind of log source of a cluster: its streams, and when one of them last gave something."""
+
+    source: str
+    streams: int
+    moved_at: datetime | None
+
+
+def cluster_rows(now: datetime, only: Cluster | None = None) -> list[ClusterRow]:
+    """All clusters by name, or one of them."""
+    clusters = [only] if only else list(Cluster.objects.all())
+    counts = _attempt_counts(clusters)
+    recoveries = _recovery_counts(clusters)
+    pauses = pauses_of(clusters, now)
+    return [
+        ClusterRow(
+            cluster,
+            Mode(cluster.mode),
+            sight_of(cluster, now),
+            **counts.get(cluster.pk, {}),
+            in_recovery=recoveries.get(cluster.pk, 0),
+            pauses=tuple(pauses.get(cluster.pk, ())),
+        )
+        for cluster in clusters
+    ]
+
+
+def pauses_of(clusters: list[Cluster], now: datetime) -> dict[int, list[Pause]]:
+    """The pauses that hold at `now`, by cluster."""
+    found: dict[int, list[Pause]] = {}
+    for pause in Pause.objects.filter(cluster__in=clusters, since__lte=now, until__gt=now).order_by("until"):
+        found.setdefault(pause.cluster_id, []).append(pause)
+    return found
+
+
+def lease_of(cluster: Cluster) -> ControllerLease | None:
+    """Which controller acts on the cluster, if one ever did."""
+    return ControllerLease.objects.filter(cluster=cluster).first()
+
+
+def sources_of(cluster: Cluster) -> list[SourceRow]:
+    """The log sources that were read on a cluster."""
+    rows = (
+        Feed.objects.filter(cluster=cluster)
+        .order_by("source")
+        .values("source")
+        .annotate(streams=Count("pk"), moved_at=Max("moved_at"))
+    )
+    return [SourceRow(**row) for row in rows]
+
+
+def blind_attempts(cluster: Cluster, limit: int = 50) -> list[Attempt]:
+    """Running attempts whose log cannot be read, the longest first."""
+    rows = Attempt.objects.filter(job__cluster=cluster, job__live=True, state__in=_LIVE, blind_since__isnull=False)
+    return list(rows.select_related("job").order_by("blind_since")[:limit])
+
+
+def _attempt_counts(clusters: list[Cluster]) -> dict[int, dict[str, int]]:
+    rows = (
+        Attempt.objects.filter(job__cluster__in=clusters, job__live=True, state__in=_LIVE + _WAITING)
+        .order_by()
+        .values("job__cluster")
+        .annotate(
+            running=Count("job", filter=Q(state__in=_LIVE), distinct=True),
+            waiting=Count("job", filter=Q(state__in=_WAITING), distinct=True),
+            blind=Count("job", filter=Q(state__in=_LIVE, blind_since__isnull=False), distinct=True),
+        )
+    )
+    counted = ("running", "waiting", "blind")
+    return {row["job__cluster"]: {name: row[name] for name in counted} for row in rows}
+
+
+def _recovery_counts(clusters: list[Cluster]) -> dict[int, int]:
+    rows = (
+        Sequence.objects.filter(closed_at=None, advice__attempt__job__cluster__in=clusters)
+        .order_by()
+        .values("advice__attempt__job__cluster")
+        .annotate(number=Count("advice__attempt__job", distinct=True))
+    )
+    return {row["advice__attempt__job__cluster"]: row["number"] for row in rows}

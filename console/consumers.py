@@ -1,0 +1,99 @@
+"""How does a browser hear that something on its page has changed?
+
+A socket is asked for as `/ws/live?topic=…&topic=…&since=<last event id>` and says only *that* topics changed;
+htmx fetches *what*, and every fetch is authorised again. Frames: `{"topics": […], "last": "<event id>"}`.
+"""
+
+import asyncio
+import contextlib
+import json
+import logging
+import random
+from typing import Any
+from urllib.parse import parse_qs
+
+from channels.db import database_sync_to_async
+from channels.generic.websocket import AsyncWebsocketConsumer
+from django.utils import timezone
+
+from console.changes import catch_up
+from console.tail import Listener, tail_of_this_loop
+from console.topics import is_topic
+
+log = logging.getLogger("rekindle.console.live")
+
+TOPICS_AT_MOST = 8
+FRAME_SECONDS = 1.0  # at least this long between two frames of one socket
+LIFE_SECONDS = 900.0  # then it is closed, and its reconnect is authenticated again
+
+SIGNED_OUT = 4401
+NOT_UNDERSTOOD = 4400
+COME_AGAIN = 4000
+
+
+class LiveConsumer(AsyncWebsocketConsumer):
+    """One open page."""
+
+    async def connect(self) -> None:
+        """Accept a person who is signed in, and start to tell."""
+        self._telling: asyncio.Task[None] | None = None
+        self._listener: Listener | None = None
+        user = self.scope.get("user")
+        await self.accept()
+        if user is None or not user.is_authenticated or not user.is_active:
+            await self.close(SIGNED_OUT)  # after the accept: a browser learns no reason otherwise
+            return
+        asked = _read(self.scope["query_string"])
+        if asked is None:
+            await self.close(NOT_UNDERSTOOD)
+            return
+        self._listener = Listener(asked[0], last_id=asked[1] or 0)
+        self._telling = asyncio.create_task(self._tell(self._listener, since=asked[1]))
+
+    async def disconnect(self, code: int) -> None:
+        """Stop telling, and leave the tail."""
+        if self._telling is not None:
+            self._telling.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await self._telling
+        if self._listener is not None:
+            await tail_of_this_loop().leave(self._listener)
+
+    async def receive(self, text_data: str | None = None, bytes_data: bytes | None = None) -> None:
+        """A page has nothing to say on this socket."""
+        await self.close(NOT_UNDERSTOOD)
+
+    async def _tell(self, listener: Listener, since: int | None) -> None:
+        loop = asyncio.get_running_loop()
+        end = loop.time() + LIFE_SECONDS * random.uniform(0.8, 1.2)  # noqa: S311  # spreads the reconnects
+        try:
+            await tail_of_this_loop().join(listener)
+            if since is not None:
+                listener.hear(await database_sync_to_async(catch_up)(listener.topics, since, timezone.now()))
+            await self._frame([], listener.last_id)
+            while loop.time() < end:
+                with contextlib.suppress(TimeoutError):
+                    await asyncio.wait_for(listener.rung.wait(), end - loop.time())
+                    await self._frame(*listener.take())
+                    await asyncio.sleep(FRAME_SECONDS)
+        except Exception:
+            log.exception("a socket could not be told; it is closed and will come again")
+        await self.close(COME_AGAIN)
+
+    async def _frame(self, topics: list[str], last_id: int) -> None:
+        await self.send(json.dumps({"topics": topics, "last": str(last_id)}))
+
+
+def _read(query: Any) -> tuple[frozenset[str], int | None] | None:
+    """Topics and the last id seen; none when the query cannot be understood."""
+    try:
+        fields = parse_qs(bytes(query).decode("ascii"), max_num_fields=TOPICS_AT_MOST + 1)
+    except (ValueError, UnicodeDecodeError):
+        return None
+    topics = fields.get("topic", [])
+    since = fields.get("since", [""])[0]
+    if not topics or not all(is_topic(topic) for topic in topics):
+        return None
+    if since and not (since.isascii() and since.isdigit() and len(since) <= 18):
+        return None
+    return frozenset(topics), int(since) if since else None

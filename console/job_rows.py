@@ -1,0 +1,115 @@
+"""What is stored about one job? Bounded reads; each function is one or two queries, whatever the job did."""
+
+from collections.abc import Iterable
+from datetime import datetime, timedelta
+from typing import TypeVar
+
+from django.db.models import QuerySet
+
+from audit.event_type import EventType
+from audit.models import AuditEvent
+from console.topics import QUIET
+from detectors.models import Anomaly, Excerpt, Verdict
+from schedulers.states import FINAL, JobState
+from workloads.models import Attempt, Cluster, Job, ProgressPoint
+from workloads.opt_in import read_stored
+
+ATTEMPTS_SHOWN = 30
+EVENTS_SHOWN = 150
+CHECKPOINTS_SHOWN = 300
+ANOMALIES_SHOWN = 60
+POINTS_SHOWN = 240
+
+Row = TypeVar("Row", Anomaly, Excerpt)
+
+
+def attempts_of(job: Job) -> list[Attempt]:
+    """The newest attempts in their order; each knows `job` without a query."""
+    newest = list(Attempt.objects.filter(job=job).order_by("-index")[:ATTEMPTS_SHOWN])
+    for attempt in newest:
+        attempt.job = job
+    return newest[::-1]
+
+
+def events_of(job: Job, cluster: Cluster, before: int | None = None) -> list[AuditEvent]:
+    """The newest events of the job in their order, without checkpoints; only ids below `before` if given."""
+    rows = _events(job, cluster).exclude(type__in=QUIET)
+    if before is not None:
+        rows = rows.filter(id__lt=before)
+    return list(rows.order_by("-id")[:EVENTS_SHOWN])[::-1]
+
+
+def checkpoint_times(job: Job, cluster: Cluster) -> dict[int, tuple[datetime, ...]]:
+    """When checkpoints were saved, by attempt index."""
+    rows = _events(job, cluster).filter(type=EventType.CHECKPOINT_SAVED.value, attempt_index__isnull=False)
+    times: dict[int, list[datetime]] = {}
+    for index, at in rows.order_by("-id").values_list("attempt_index", "at")[:CHECKPOINTS_SHOWN]:
+        times.setdefault(index or 0, []).append(at)
+    return {index: tuple(sorted(found)) for index, found in times.items()}
+
+
+def anomalies_of(attempts: Iterable[Attempt]) -> dict[int, list[Anomaly]]:
+    """Anomalies by attempt, as they happened."""
+    rows = Anomaly.objects.filter(attempt__in=list(attempts)).order_by("-id")[:ANOMALIES_SHOWN]
+    return _by_attempt(sorted(rows, key=lambda row: (row.happened_at, row.pk)))
+
+
+def verdicts_of(attempts: Iterable[Attempt]) -> dict[int, Verdict]:
+    """The newest verdict of each attempt."""
+    rows = Verdict.objects.filter(attempt__in=list(attempts)).order_by("id")
+    return {row.attempt_id: row for row in rows}
+
+
+def excerpts_of(attempts: Iterable[Attempt]) -> dict[int, list[Excerpt]]:
+    """Where stored copies of log text begin, by attempt; their text is not read."""
+    rows = Excerpt.objects.filter(attempt__in=list(attempts)).defer("text").order_by("stream", "offset")
+    return _by_attempt(rows)
+
+
+def points_of(attempt: Attempt) -> list[ProgressPoint]:
+    """The newest progress points of an attempt in their order."""
+    return list(ProgressPoint.objects.filter(attempt=attempt).order_by("-at", "-id")[:POINTS_SHOWN])[::-1]
+
+
+def state_of(attempt: Attempt) -> JobState:
+    """The attempt's state as a word of ours."""
+    return JobState(attempt.state)
+
+
+def end_of(attempt: Attempt) -> datetime | None:
+    """When it ended; when that is not known but it is over, when it last changed."""
+    if attempt.ended_at is None and state_of(attempt) in FINAL:
+        return attempt.changed_at
+    return attempt.ended_at
+
+
+def run_time(attempt: Attempt, now: datetime) -> timedelta | None:
+    """How long it has run, or ran; none when it never started."""
+    if attempt.started_at is None:
+        return None
+    return max(timedelta(), (end_of(attempt) or now) - attempt.started_at)
+
+
+def wishes_of(job: Job) -> list[str]:
+    """What the job's comment asks for, a phrase for each."""
+    wish = read_stored(job.opt_in)
+    said = (
+        ("mode", wish.mode.value if wish.mode else ""),
+        ("resume by", wish.auto_resume_mode),
+        ("requeues at most", "" if wish.max_requeue_times is None else wish.max_requeue_times),
+        ("environment", wish.environment),
+        ("workflow", wish.workflow_id),
+        ("logs", ", ".join(wish.logs)),
+    )
+    return [f"{name} {value}" for name, value in said if value != ""]
+
+
+def _events(job: Job, cluster: Cluster) -> QuerySet[AuditEvent]:
+    return AuditEvent.objects.filter(cluster=cluster.name, job_number=job.number, job_epoch=job.epoch)
+
+
+def _by_attempt(rows: Iterable[Row]) -> dict[int, list[Row]]:
+    found: dict[int, list[Row]] = {}
+    for row in rows:
+        found.setdefault(row.attempt_id, []).append(row)
+    return found

@@ -1,0 +1,38 @@
+"""What kinds of mark stand on a job's timeline, and which events become one?"""
+
+from audit.event_type import EventType
+from schedulers.words import Word
+
+
+class MarkKind(Word):
+    """Kind of a mark; its letter and shape tell it apart without its colour."""
+
+    SYMPTOM = "symptom", "What was seen", "danger"
+    VERDICT = "verdict", "What was concluded", "primary"
+    ADVICE = "advice", "What was advised", "info"
+    ACTION = "action", "What was done", "warning"
+    OUTCOME = "outcome", "What came of it", "success"
+    TROUBLE = "trouble", "What went wrong", "danger"
+
+    @property
+    def letter(self) -> str:
+        """The sign inside the mark."""
+        return {"symptom": "!", "verdict": "V", "advice": "A", "action": "▸", "outcome": "✓", "trouble": "×"}[
+            self.value
+        ]
+
+
+MARKED: dict[EventType, MarkKind] = {
+    EventType.ANOMALY: MarkKind.SYMPTOM,
+    EventType.BLIND: MarkKind.SYMPTOM,
+    EventType.VERDICT: MarkKind.VERDICT,
+    EventType.ADVICE: MarkKind.ADVICE,
+    EventType.NO_ADVICE: MarkKind.ADVICE,
+    EventType.ACTION: MarkKind.ACTION,
+    EventType.ALLOCATION_RESTARTED: MarkKind.OUTCOME,
+    EventType.PROGRESS_RESUMED: MarkKind.OUTCOME,
+    EventType.TRAINING_COMPLETED: MarkKind.OUTCOME,
+    EventType.RECOVERY_FAILED: MarkKind.TROUBLE,
+    EventType.OPT_IN_REFUSED: MarkKind.TROUBLE,
+}
+"""Events not listed here stand in the event list only."""

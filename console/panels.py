@@ -1,0 +1,286 @@
+"""What stands on the pages?
+
+A panel is a function that gives a context, a line in `PANELS`, and a template of the same name. The address of a panel returns the panel and nothing else.
+"""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from django.template.loader import render_to_string
+from django.urls import reverse
+
+from advisor_api.models import Exclusion
+from advisor_api.policy.advice_state import AdviceState
+from audit.models import AuditEvent
+from console.advice_lines import advice_on, open_advice
+from console.asking import Asked, Scope, key_of, topics_of, version_of
+from console.cluster_rows import blind_attempts, cluster_rows, lease_of, sources_of
+from console.evidence import judgement_of, quotes_from
+from console.job_list import job_page
+from console.job_rows import (
+    anomalies_of,
+    attempts_of,
+    checkpoint_times,
+    end_of,
+    events_of,
+    excerpts_of,
+    points_of,
+    run_time,
+    state_of,
+    verdicts_of,
+    wishes_of,
+)
+from console.job_timeline import event_anchor, job_timeline
+from console.mark_kind import MARKED, MarkKind
+from console.recovery import failure_before, sequence_of, stations_of
+from console.rendering import Body, bodies
+from console.sparkline import sparkline
+from console.topics import QUIET
+from detectors.catalogue.kind import AnomalyKind
+from workloads.models import Node
+from workloads.phase import Phase
+
+EVENTS_READ = 300
+EVENTS_SHOWN = 25
+NODES_SHOWN = 500
+
+Context = dict[str, Any]
+
+
+def clusters(asked: Asked) -> Context:
+    """Every cluster: mode, sight, counts."""
+    return {"rows": cluster_rows(asked.now)}
+
+
+def advice_now(asked: Asked) -> Context:
+    """Open advice of all clusters."""
+    return {"lines": open_advice(asked.now)}
+
+
+def newest_events(asked: Asked) -> Context:
+    """The newest events of all clusters, without those that come by the hundred."""
+    newest = AuditEvent.objects.order_by("-id").defer("payload")[:EVENTS_READ]
+    return {"events": [event for event in newest if event.type not in QUIET][:EVENTS_SHOWN]}
+
+
+def approvals(asked: Asked) -> Context:
+    """Advice that waits for a person."""
+    return {"lines": open_advice(asked.now, state=AdviceState.AWAITING_APPROVAL)}
+
+
+def job_table(asked: Asked) -> Context:
+    """One page of the list of jobs."""
+    page = job_page(asked.wanted)
+    older = asked.wanted.address(before=page.next_before) if page.next_before else ""
+    return {"page": page, "wanted": asked.wanted, "older": older, "newest": asked.wanted.address()}
+
+
+def job_summary(asked: Asked) -> Context:
+    """State, progress and owner of a job at a glance."""
+    attempts = attempts_of(asked.the_job)
+    newest = attempts[-1] if attempts else None
+    points = points_of(newest) if newest else []
+    seconds = [point.step_seconds for point in points if point.step_seconds is not None]
+    return {
+        "job": asked.the_job,
+        "cluster": asked.the_cluster,
+        "attempts": attempts,
+        "newest": newest,
+        "state": state_of(newest) if newest else None,
+        "phase": Phase(newest.phase) if newest else None,
+        "ended_at": end_of(newest) if newest else None,
+        "run_time": run_time(newest, asked.now) if newest else None,
+        "best_checkpoint": max((a.last_checkpoint_step or 0 for a in attempts), default=0),
+        "sparkline": sparkline(seconds, newest.baseline_step_seconds if newest else None),
+        "wishes": wishes_of(asked.the_job),
+    }
+
+
+def job_lanes(asked: Asked) -> Context:
+    """The picture of a job: attempts as lanes on one time axis."""
+    job, cluster = asked.the_job, asked.the_cluster
+    attempts = attempts_of(job)
+    picture = job_timeline(attempts, events_of(job, cluster), checkpoint_times(job, cluster), asked.now)
+    return {"timeline": picture, "kinds": list(MarkKind)}
+
+
+def job_recovery(asked: Asked) -> Context:
+    """What was found, concluded, advised and reached, attempt by attempt, the newest first."""
+    job = asked.the_job
+    attempts = attempts_of(job)
+    verdicts, anomalies, excerpts = verdicts_of(attempts), anomalies_of(attempts), excerpts_of(attempts)
+    lines = advice_on(job, asked.now)
+    stories = []
+    for attempt in reversed(attempts):
+        copies = excerpts.get(attempt.pk, [])
+        seen = anomalies.get(attempt.pk, [])
+        verdict = verdicts.get(attempt.pk)
+        advice = [line for line in lines if line.advice.attempt_id == attempt.pk]
+        sequences = [sequence for line in advice if (sequence := sequence_of(line.advice))]
+        if not (seen or verdict or advice):
+            continue
+        stories.append(
+            {
+                "attempt": attempt,
+                "anomalies": [(a, AnomalyKind(a.kind), quotes_from(a.evidence, copies)) for a in seen],
+                "judgement": judgement_of(verdict, seen, copies) if verdict else None,
+                "advice": advice[::-1],
+                "recoveries": [stations_of(sequence) for sequence in sequences],
+            }
+        )
+    blind = bool(attempts and attempts[-1].blind_since)
+    return {"stories": stories, "job": job, "cluster": asked.the_cluster, "blind": blind}
+
+
+def job_attempts(asked: Asked) -> Context:
+    """Nodes, times and ends of each attempt; what was excluded and why; where a log cannot be read."""
+    job = asked.the_job
+    attempts = attempts_of(job)
+    excluded: dict[int, list[str]] = {}
+    for line in advice_on(job, asked.now):
+        excluded.setdefault(line.advice.attempt_id, []).extend(line.advice.excluded_nodes)
+    nodes = {str(node) for names in excluded.values() for node in names}
+    exclusions = Exclusion.objects.filter(cluster=asked.the_cluster, node__in=nodes, lifted_at=None)
+    copies = excerpts_of(attempts)
+    rows = [
+        {
+            "attempt": attempt,
+            "state": state_of(attempt),
+            "ended_at": end_of(attempt),
+            "run_time": run_time(attempt, asked.now),
+            "excluded": list(dict.fromkeys(excluded.get(attempt.pk, []))),
+            "copies": copies.get(attempt.pk, []),
+        }
+        for attempt in reversed(attempts)
+    ]
+    return {"rows": rows, "exclusions": list(exclusions[:50]), "job": job, "cluster": asked.the_cluster}
+
+
+def job_events(asked: Asked) -> Context:
+    """Everything that happened to a job, in order, with who did it and how long after the failure."""
+    job, cluster = asked.the_job, asked.the_cluster
+    sequences = [s for line in advice_on(job, asked.now) if (s := sequence_of(line.advice))]
+    rows = [
+        {
+            "event": event,
+            "anchor": event_anchor(event),
+            "failed_at": failure_before(event.at, sequences),
+            "mark": _MARKS.get(event.type),
+        }
+        for event in events_of(job, cluster)
+    ]
+    return {"rows": rows}
+
+
+def cluster_health(asked: Asked) -> Context:
+    """What Rekindle sees of a cluster, and what it may do there."""
+    cluster = asked.the_cluster
+    return {
+        "row": cluster_rows(asked.now, cluster)[0],
+        "sources": sources_of(cluster),
+        "blind": blind_attempts(cluster),
+        "lease": lease_of(cluster),
+        "may_switch": "workloads.switch_mode" in asked.may,
+    }
+
+
+def cluster_advice(asked: Asked) -> Context:
+    """Open advice of one cluster."""
+    return {"lines": open_advice(asked.now, asked.the_cluster)}
+
+
+def cluster_nodes(asked: Asked) -> Context:
+    """Nodes as the scheduler describes them, with our own exclusions; those not available first."""
+    cluster = asked.the_cluster
+    nodes = list(Node.objects.filter(cluster=cluster).order_by("available", "name")[: NODES_SHOWN + 1])
+    excluded = Exclusion.objects.filter(cluster=cluster, lifted_at=None, until__gt=asked.now).order_by("-until")
+    by_node = {exclusion.node: exclusion for exclusion in excluded[:NODES_SHOWN]}
+    rows = [(node, by_node.get(node.name)) for node in nodes[:NODES_SHOWN]]
+    return {"rows": rows, "cut": len(nodes) > NODES_SHOWN}
+
+
+_MARKS = {event_type.value: kind for event_type, kind in MARKED.items()}
+
+
+@dataclass(frozen=True)
+class Panel:
+    """One panel: its function, what it speaks of, the permissions that change its look."""
+
+    function: Callable[[Asked], Context]
+    scope: Scope
+    title: str
+    permissions: frozenset[str] = frozenset()
+
+    @property
+    def name(self) -> str:
+        """Its name in addresses, and that of its template."""
+        return self.function.__name__
+
+    def body(self, asked: Asked, version: str) -> Body:
+        """The rendered panel, rendered at most once per version and permission set."""
+        may = asked.may & self.permissions
+        key = (self.name, key_of(self.scope, asked), version, may)
+        return bodies.get(key, lambda: self._render(asked))
+
+    def _render(self, asked: Asked) -> str:
+        context = {"now": asked.now, "panel": self.name, **self.function(asked)}
+        return render_to_string(f"console/panels/{self.name}.html", context)
+
+
+PANELS: tuple[Panel, ...] = (
+    Panel(clusters, Scope.SITE, "Clusters"),
+    Panel(advice_now, Scope.SITE, "Open advice"),
+    Panel(newest_events, Scope.SITE, "Newest events"),
+    Panel(approvals, Scope.SITE, "Waiting for approval"),
+    Panel(job_table, Scope.JOBS, "Jobs"),
+    Panel(job_summary, Scope.JOB, "Now"),
+    Panel(job_lanes, Scope.JOB, "Timeline"),
+    Panel(job_recovery, Scope.JOB, "What happened, and why"),
+    Panel(job_attempts, Scope.JOB, "Attempts and nodes"),
+    Panel(job_events, Scope.JOB, "Events"),
+    Panel(cluster_health, Scope.CLUSTER, "Health", frozenset({"workloads.switch_mode"})),
+    Panel(cluster_advice, Scope.CLUSTER, "Open advice"),
+    Panel(cluster_nodes, Scope.CLUSTER, "Nodes"),
+)
+
+
+@dataclass(frozen=True)
+class Placed:
+    """A panel as it stands on a page."""
+
+    panel: Panel
+    body: Body
+    topics: tuple[str, ...]
+    address: str
+
+
+def place(names: Iterable[str], asked: Asked) -> list[Placed]:
+    """The named panels for a page, in that order; one version query set per scope."""
+    known = {panel.name: panel for panel in PANELS}
+    wanted = [known[name] for name in names]
+    versions = {scope: version_of(scope, asked) for scope in {panel.scope for panel in wanted}}
+    return [
+        Placed(
+            panel,
+            panel.body(asked, versions[panel.scope]),
+            topics_of(panel.scope, asked),
+            address_of(panel, asked),
+        )
+        for panel in wanted
+    ]
+
+
+def address_of(panel: Panel, asked: Asked) -> str:
+    """Where the panel is fetched from again."""
+    if panel.scope is Scope.JOB:
+        job = asked.the_job
+        return reverse("job-panel", args=[panel.name, asked.the_cluster.name, job.number, job.epoch])
+    if panel.scope is Scope.CLUSTER:
+        return reverse("cluster-panel", args=[panel.name, asked.the_cluster.name])
+    return reverse("panel", args=[panel.name]) + (key_of(panel.scope, asked) if panel.scope is Scope.JOBS else "")
+
+
+def panel_named(name: str) -> Panel | None:
+    """The panel of that name."""
+    return next((panel for panel in PANELS if panel.name == name), None)

@@ -1,0 +1,46 @@
+"""How far is one recovery, and how long did each part of it take?"""
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from advisor_api.models import Advice, Sequence
+
+
+@dataclass(frozen=True)
+class Station:
+    """One station of a recovery; `took` since the last station that was reached, none while it is not."""
+
+    name: str
+    at: datetime | None
+    took: timedelta | None
+
+
+def stations_of(sequence: Sequence) -> tuple[Station, ...]:
+    """From the failure to the end of the training. A restart is not a recovery: three outcomes, three stations."""
+    named = (
+        ("Failed", sequence.happened_at),
+        ("Detected", sequence.detected_at),
+        ("Advised", sequence.advised_at),
+        ("Command done", sequence.commanded_at),
+        ("Allocation restarted", sequence.restarted_at),
+        ("Progress resumed", sequence.resumed_at),
+        ("Training completed", sequence.completed_at),
+    )
+    stations: list[Station] = []
+    last: datetime | None = None
+    for name, at in named:
+        took = max(at - last, timedelta()) if at is not None and last is not None else None
+        stations.append(Station(name, at, took))
+        last = at or last
+    return tuple(stations)
+
+
+def sequence_of(advice: Advice) -> Sequence | None:
+    """The recovery of an advice; needs `select_related("sequence")` to cost no query."""
+    return getattr(advice, "sequence", None)
+
+
+def failure_before(at: datetime, sequences: list[Sequence]) -> datetime | None:
+    """When the failure happened whose recovery an event at `at` belongs to; none outside of any recovery."""
+    fitting = [s for s in sequences if s.happened_at <= at and (s.closed_at is None or at <= s.closed_at)]
+    return max((s.happened_at for s in fitting), default=None)

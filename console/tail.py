@@ -1,0 +1,136 @@
+"""Which sockets must hear of what has changed? One tail per event loop, running while a socket is open.
+
+The stored rows are the truth. The tail polls them (`REKINDLE_LIVE_SECONDS`), and a message on the channel layer
+only makes it poll earlier: a lost message costs latency and nothing else.
+"""
+
+import asyncio
+import contextlib
+import logging
+from dataclasses import dataclass, field
+from typing import Any
+from weakref import WeakKeyDictionary
+
+from channels.db import database_sync_to_async
+from channels.layers import get_channel_layer
+from django.conf import settings
+from django.utils import timezone
+
+from console.changes import Look, Watcher
+
+log = logging.getLogger("rekindle.console.tail")
+
+WAKE_GROUP = "wake"
+PATIENCE_SECONDS = 2.0  # after a failed look or a lost channel layer
+BREATH_SECONDS = 0.05  # between looks when many wake-ups come
+
+
+@dataclass(eq=False)
+class Listener:
+    """One socket's ear: what it wants to hear of, and what it has not been told yet.
+
+    `pending` is bounded by `topics`: a socket that reads slowly is told less often, never later and later.
+    """
+
+    topics: frozenset[str]
+    pending: set[str] = field(default_factory=set)
+    last_id: int = 0
+    rung: asyncio.Event = field(default_factory=asyncio.Event)
+
+    def hear(self, look: Look) -> None:
+        """Keep what concerns this socket, and ring when there is something."""
+        self.last_id = max(self.last_id, look.last_id)
+        self.pending |= self.topics & look.topics
+        if self.pending:
+            self.rung.set()
+
+    def take(self) -> tuple[list[str], int]:
+        """What is to be told now, with the last event id seen."""
+        topics, self.pending = sorted(self.pending), set()
+        self.rung.clear()
+        return topics, self.last_id
+
+
+class Tail:
+    """Looks for changes while somebody listens."""
+
+    def __init__(self) -> None:
+        self._listeners: set[Listener] = set()
+        self._woken = asyncio.Event()
+        self._ready = asyncio.Event()
+        self._tasks: list[asyncio.Task[None]] = []
+
+    async def join(self, listener: Listener) -> None:
+        """Tell this listener from now on; the first one starts the tail.
+
+        Returns when the tail knows where it stands: what is committed later is told, what was committed before
+        is found by `catch_up`.
+        """
+        self._listeners.add(listener)
+        if not self._tasks:
+            self._ready.clear()
+            self._tasks = [asyncio.create_task(self._follow()), asyncio.create_task(self._hear_wakes())]
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(self._ready.wait(), PATIENCE_SECONDS)
+
+    async def leave(self, listener: Listener) -> None:
+        """Forget this listener; the last one stops the tail."""
+        self._listeners.discard(listener)
+        if not self._listeners:
+            tasks, self._tasks = self._tasks, []
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+
+    async def _follow(self) -> None:
+        watcher = Watcher()
+        look = database_sync_to_async(watcher.look)
+        while True:
+            wait = settings.REKINDLE["REKINDLE_LIVE_SECONDS"]
+            try:
+                found = await look(self._wanted(), timezone.now())
+                self._ready.set()
+                for listener in list(self._listeners):
+                    listener.hear(found)
+            except Exception:
+                log.exception("the tail could not read; it goes on in %s s", PATIENCE_SECONDS)
+                wait = PATIENCE_SECONDS
+            await asyncio.sleep(min(BREATH_SECONDS, wait))
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self._woken.wait(), wait)
+            self._woken.clear()
+
+    def _wanted(self) -> frozenset[str]:
+        return frozenset().union(*(listener.topics for listener in self._listeners))
+
+    async def _hear_wakes(self) -> None:
+        while True:
+            try:
+                await self._hear_layer()
+            except Exception:
+                log.warning("no wake-ups from the channel layer; polling goes on", exc_info=True)
+                await asyncio.sleep(PATIENCE_SECONDS)
+
+    async def _hear_layer(self) -> None:
+        layer: Any = get_channel_layer()
+        channel = await layer.new_channel()
+        await layer.group_add(WAKE_GROUP, channel)
+        try:
+            while True:
+                await layer.receive(channel)
+                self._woken.set()
+        finally:
+            await layer.group_discard(WAKE_GROUP, channel)
+
+
+_tails: WeakKeyDictionary[asyncio.AbstractEventLoop, Tail] = WeakKeyDictionary()
+
+
+def tail_of_this_loop() -> Tail:
+    """The tail of the running event loop."""
+    return _tails.setdefault(asyncio.get_running_loop(), Tail())
+
+
+def loops_with_a_tail() -> list[asyncio.AbstractEventLoop]:
+    """The running loops of this process that have one."""
+    return [loop for loop in list(_tails) if loop.is_running()]

@@ -1,0 +1,57 @@
+"""Which addresses does the console have?"""
+
+from django.urls import path, register_converter
+
+from console.views import approval, mode, pages, panel, sign_in
+
+
+class ClusterName:
+    """The name of a cluster in an address (the same rule as on the model)."""
+
+    regex = r"[a-z0-9][a-z0-9_.-]{0,63}"
+
+    def to_python(self, value: str) -> str:
+        """As it is."""
+        return value
+
+    def to_url(self, value: str) -> str:
+        """As it is."""
+        return value
+
+
+class WholeNumber(ClusterName):
+    """A number that fits into a column; Django's own `int` takes any length."""
+
+    regex = r"[0-9]{1,18}"
+
+    def to_python(self, value: str) -> int:  # type: ignore[override]
+        """Decimal."""
+        return int(value)
+
+    def to_url(self, value: int) -> str:  # type: ignore[override]
+        """Decimal."""
+        return str(value)
+
+
+register_converter(ClusterName, "cluster")
+register_converter(WholeNumber, "whole")
+
+_JOB = "<cluster:cluster>/<whole:number>/<whole:epoch>"
+
+urlpatterns = [
+    path("", pages.overview, name="overview"),
+    path("sign-in", sign_in.SignIn.as_view(), name="sign-in"),
+    path("sign-in/once/<str:token>", sign_in.once, name="sign-in-once"),
+    path("sign-out", sign_in.sign_out, name="sign-out"),
+    path("jobs", pages.jobs, name="jobs"),
+    path(f"jobs/{_JOB}", pages.job, name="job"),
+    path("jobs/<cluster:cluster>/<whole:number>", pages.newest_job, name="newest-job"),
+    path(f"jobs/{_JOB}/log/<whole:excerpt>", pages.log_copy, name="log-copy"),
+    path("clusters/<cluster:cluster>", pages.cluster, name="cluster"),
+    path("clusters/<cluster:cluster>/mode", mode.switch, name="cluster-mode"),
+    path("approvals", pages.approvals, name="approvals"),
+    path("approvals/<whole:advice>", approval.decide, name="approval"),
+    path("panels/<slug:name>", panel.panel, name="panel"),
+    path("panels/<slug:name>/<cluster:cluster>", panel.panel, name="cluster-panel"),
+    path(f"panels/<slug:name>/{_JOB}", panel.panel, name="job-panel"),
+]

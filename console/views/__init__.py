@@ -1,0 +1,1 @@
+"""Doors of the console: each fetches, calls one thing and answers."""

@@ -1,0 +1,59 @@
+"""How does a person say yes or no to one advice? The effect in words, a reason, a compare-and-swap."""
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required, permission_required
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.utils import timezone
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_http_methods
+
+from advisor_api.approving import approve, reject
+from advisor_api.refusals import Bad, Refusal
+from audit.actor_kind import ActorKind
+from audit.trail import Actor
+from console.advice_lines import AdviceLine, advice_by_key, effect_sentence
+from console.forms import DecisionForm
+from console.wake import push
+
+DECISIONS = {"approve": (approve, "approved"), "reject": (reject, "rejected")}
+
+
+@never_cache
+@require_http_methods(["GET", "HEAD", "POST"])
+@login_required
+@permission_required("advisor_api.approve_advice", raise_exception=True)
+def decide(request: HttpRequest, advice: int) -> HttpResponse:
+    """GET: what would be done. POST: yes or no (400 unusable, 409 when it has moved or comes too late)."""
+    now = timezone.now()
+    line = advice_by_key(advice, now)
+    if line is None:
+        raise Http404("There is no such advice.")
+    form = DecisionForm(request.POST if request.method == "POST" else None)
+    if request.method != "POST":
+        return _page(request, line, form)
+    if not form.is_valid():
+        return _page(request, line, form, 400)
+    act, done = DECISIONS[form.cleaned_data["decision"]]
+    actor = Actor(ActorKind.PERSON, request.user.get_username())
+    try:
+        act(line.advice, form.cleaned_data["generation"], form.cleaned_data["reason"], actor, now)
+    except Refusal as refusal:
+        line = advice_by_key(advice, now) or line
+        return _page(request, line, form, 400 if isinstance(refusal, Bad) else 409, str(refusal))
+    push()
+    messages.success(request, f"You {done} the advice on {line.advice.attempt.label}.")
+    return redirect("approvals")
+
+
+def _page(
+    request: HttpRequest, line: AdviceLine, form: DecisionForm, status: int = 200, refusal: str = ""
+) -> HttpResponse:
+    context = {
+        "line": line,
+        "form": form,
+        "refusal": refusal,
+        "effect": effect_sentence(line),
+        "now": timezone.now(),
+    }
+    return render(request, "console/approval.html", context, status=status)

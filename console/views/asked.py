@@ -1,0 +1,51 @@
+"""What does a request ask for, and may its person see it?"""
+
+from collections.abc import Iterable
+from typing import Any
+
+from django.db.models import Max
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.utils import timezone
+
+from audit.models import AuditEvent
+from console.asking import Asked
+from console.job_list import read_wanted
+from console.panels import PANELS, place
+from workloads.models import Cluster, Job
+
+SHAPING = frozenset().union(*(panel.permissions for panel in PANELS))
+"""Permissions that change the look of some panel."""
+
+
+def asked_of(request: HttpRequest, cluster: str = "", number: int | None = None, epoch: int | None = None) -> Asked:
+    """What is asked for; 404 when there is no such cluster or job."""
+    user = request.user
+    found = job = None
+    if cluster:
+        found = Cluster.objects.filter(name=cluster).first()
+        if found is None:
+            raise Http404("There is no cluster of that name.")
+    if number is not None:
+        job = Job.objects.filter(cluster=found, number=number, epoch=epoch or 0).first()
+        if job is None:
+            raise Http404("There is no job of that number on this cluster.")
+    may = frozenset(name for name in SHAPING if user.has_perm(name))
+    return Asked(timezone.now(), may, found, job, read_wanted(request.GET))
+
+
+def page(
+    request: HttpRequest, template: str, panels: Iterable[str], asked: Asked, status: int = 200, **more: Any
+) -> HttpResponse:
+    """A whole page with its panels in it, and the last event id from before they were rendered."""
+    last = AuditEvent.objects.aggregate(last=Max("id"))["last"] or 0
+    placed = place(panels, asked)
+    topics = sorted({topic for one in placed for topic in one.topics})
+    context = {
+        "panels": placed,
+        "live_topics": " ".join(topics),
+        "live_since": last,
+        "asked": asked,
+        "now": asked.now,
+    }
+    return render(request, template, {**context, **more}, status=status)

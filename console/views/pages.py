@@ -1,0 +1,79 @@
+"""Which pages are there to read?"""
+
+from django.contrib.auth.decorators import login_required
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_safe
+
+from console.job_list import Shown
+from console.log_copy import read_copy
+from console.views.asked import asked_of, page
+from detectors.models import Excerpt
+from workloads.models import Cluster, Job
+
+OVERVIEW = ("clusters", "advice_now", "newest_events")
+JOB = ("job_summary", "job_lanes", "job_recovery", "job_attempts", "job_events")
+CLUSTER = ("cluster_health", "cluster_advice", "cluster_nodes")
+
+
+@require_safe
+@login_required
+def overview(request: HttpRequest) -> HttpResponse:
+    """All clusters at a glance."""
+    return page(request, "console/overview.html", OVERVIEW, asked_of(request))
+
+
+@require_safe
+@login_required
+def jobs(request: HttpRequest) -> HttpResponse:
+    """The list of jobs, filtered by the address."""
+    asked = asked_of(request)
+    names = list(Cluster.objects.values_list("name", flat=True))
+    return page(request, "console/jobs.html", ["job_table"], asked, names=names, shown=list(Shown))
+
+
+@require_safe
+@login_required
+def job(request: HttpRequest, cluster: str, number: int, epoch: int) -> HttpResponse:
+    """Everything about one job."""
+    return page(request, "console/job.html", JOB, asked_of(request, cluster, number, epoch))
+
+
+@require_safe
+@login_required
+def newest_job(request: HttpRequest, cluster: str, number: int) -> HttpResponse:
+    """The newest job of that number: numbers come round again."""
+    found = Job.objects.filter(cluster__name=cluster, number=number).order_by("-epoch").first()
+    if found is None:
+        raise Http404("There is no job of that number on this cluster.")
+    return redirect("job", cluster, number, found.epoch)
+
+
+@require_safe
+@login_required
+def cluster(request: HttpRequest, cluster: str) -> HttpResponse:
+    """One cluster: its health, its nodes, its mode."""
+    return page(request, "console/cluster.html", CLUSTER, asked_of(request, cluster))
+
+
+@require_safe
+@login_required
+def approvals(request: HttpRequest) -> HttpResponse:
+    """Advice that waits for a person."""
+    return page(request, "console/approvals.html", ["approvals"], asked_of(request))
+
+
+@require_safe
+@login_required
+def log_copy(request: HttpRequest, cluster: str, number: int, epoch: int, excerpt: int) -> HttpResponse:
+    """The stored copy of a piece of a job's log."""
+    asked = asked_of(request, cluster, number, epoch)
+    found = Excerpt.objects.select_related("attempt").filter(pk=excerpt, attempt__job=asked.the_job).first()
+    if found is None:
+        raise Http404("There is no such copy of this job's log.")
+    found.attempt.job = asked.the_job
+    at = request.GET.get("at", "")
+    copy = read_copy(found, int(at) if at.isascii() and at.isdigit() and len(at) <= 18 else None)
+    return render(
+        request, "console/log_copy.html", {"excerpt": found, "copy": copy, "asked": asked, "now": asked.now}
+    )

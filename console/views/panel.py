@@ -1,0 +1,33 @@
+"""What does the address of a panel return? The panel and nothing else, or 304 when it is still the same."""
+
+from django.http import Http404, HttpRequest, HttpResponse
+from django.utils.cache import get_conditional_response, patch_vary_headers
+from django.views.decorators.http import require_safe
+
+from console.asking import Scope, version_of
+from console.panels import panel_named
+from console.views.asked import asked_of
+
+NEEDS = {
+    Scope.SITE: (False, False),
+    Scope.JOBS: (False, False),
+    Scope.CLUSTER: (True, False),
+    Scope.JOB: (True, True),
+}
+
+
+@require_safe
+def panel(
+    request: HttpRequest, name: str, cluster: str = "", number: int | None = None, epoch: int | None = None
+) -> HttpResponse:
+    """One panel. A stranger gets 401 and not a sign-in page, which htmx would put into the panel's place."""
+    if not request.user.is_authenticated:
+        return HttpResponse("Sign in again.", status=401, content_type="text/plain")
+    wanted = panel_named(name)
+    if wanted is None or NEEDS[wanted.scope] != (bool(cluster), number is not None):
+        raise Http404("There is no such panel.")
+    asked = asked_of(request, cluster, number, epoch)
+    body = wanted.body(asked, version_of(wanted.scope, asked))
+    answer = HttpResponse(body.html, headers={"ETag": body.etag, "Cache-Control": "private, no-cache"})
+    patch_vary_headers(answer, ["Cookie"])
+    return get_conditional_response(request, etag=body.etag, response=answer) or answer
