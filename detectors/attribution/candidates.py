@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import timedelta
 
-from detectors.attribution.classes import ENVIRONMENT, belongs
+from detectors.attribution.classes import ONE_OR_ALL
 from detectors.attribution.ending import ending_of
 from detectors.attribution.facts import Facts, Symptom
 from detectors.attribution.hosts import Named, named_by
@@ -116,7 +116,7 @@ def _trained_on(candidate: Candidate, case: Case) -> bool:
 
 def _everywhere(candidate: Candidate, case: Case) -> bool:
     hosts, nodes = set(candidate.named.hosts), case.facts.attempt.nodes
-    single_fault = candidate.tier.number <= 2 and not belongs(candidate.symptom.signature, ENVIRONMENT)
+    single_fault = candidate.tier.number <= 2 and candidate.symptom.action != ONE_OR_ALL
     return single_fault and len(hosts) >= 2 and len(hosts) >= MOST_HOSTS * len(nodes)
 
 

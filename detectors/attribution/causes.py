@@ -19,7 +19,7 @@ UNKNOWN_CONFIDENCE = 0.3  # that a cause which nobody saw is what the row says
 
 @dataclass(frozen=True)
 class Cause:
-    """The cause found. `candidate` is `None` when no symptom proves it."""
+    """The cause found. `candidate` is `None` when no symptom proves it; `action` is what the catalogue suggests."""
 
     rule: str
     kind: AnomalyKind
@@ -30,6 +30,7 @@ class Cause:
     named: Named = NOBODY
     candidate: Candidate | None = None
     confidence: float = UNKNOWN_CONFIDENCE
+    action: str = ""
 
     @property
     def tier(self) -> int:
@@ -83,7 +84,7 @@ def _tier(search: Search) -> int:
 
 
 def _node_failure(search: Search) -> bool:
-    return _tier(search) == 1 and _signature(search) in ("state.node_fail", "slurm.node_failure")
+    return _tier(search) == 1 and _signature(search) in ("slurm.state.node_fail", "slurm.node_failure")
 
 
 def _reported_hang(search: Search) -> bool:
@@ -117,6 +118,7 @@ def _proved(search: Search, rule: str, named: Named | None = None) -> Cause:
         named=named_for(symptom, search.case.facts) if named is None else named,
         candidate=first,
         confidence=symptom.confidence or 0.5,
+        action=symptom.action,
     )
 
 

@@ -8,6 +8,7 @@ import signal
 from dataclasses import dataclass
 from datetime import datetime
 
+from detectors.attribution.classes import EXCLUDE, ONE_OR_ALL, STOP
 from detectors.attribution.facts import AttemptFacts, Facts, Symptom
 from detectors.catalogue.kind import AnomalyKind
 from detectors.catalogue.layer import Layer
@@ -31,30 +32,33 @@ SECONDARY_SIGNALS = frozenset({signal.SIGABRT, signal.SIGTERM, signal.SIGINT, si
 
 @dataclass(frozen=True)
 class Ending:
-    """What one state or exit code says."""
+    """What one state or exit code says; the signatures are the catalogue's where it has one."""
 
     signature: str
     layer: Layer
     sentence: str
     confidence: float
+    action: str = "none"
     role: Role = Role.ROOT
 
 
 STATES = {
-    JobState.NODE_FAIL: Ending("state.node_fail", Layer.HARDWARE_HOST, "The scheduler lost a node", 0.97),
-    JobState.BOOT_FAIL: Ending("state.boot_fail", Layer.HARDWARE_HOST, "A node did not boot", 0.9),
-    JobState.OUT_OF_MEMORY: Ending("state.out_of_memory", Layer.SYSTEM_MEMORY, "Out of memory", 0.95),
-    JobState.TIMEOUT: Ending("state.timeout", Layer.SCHEDULER, "Time limit reached", 0.98),
-    JobState.DEADLINE: Ending("state.deadline", Layer.SCHEDULER, "Deadline reached", 0.98),
-    JobState.PREEMPTED: Ending("state.preempted", Layer.SCHEDULER, "Preempted", 0.98),
-    JobState.CANCELLED: Ending("state.cancelled", Layer.SCHEDULER, "Cancelled", 0.98),
-    JobState.REQUEUED: Ending("state.requeued", Layer.SCHEDULER, "Requeued by the scheduler", 0.9),
+    JobState.NODE_FAIL: Ending(
+        "slurm.state.node_fail", Layer.HARDWARE_HOST, "The scheduler lost a node", 0.97, EXCLUDE
+    ),
+    JobState.BOOT_FAIL: Ending("slurm.state.boot_fail", Layer.HARDWARE_HOST, "A node did not boot", 0.9, EXCLUDE),
+    JobState.OUT_OF_MEMORY: Ending("slurm.state.oom", Layer.SYSTEM_MEMORY, "Out of memory", 0.95, "restart"),
+    JobState.TIMEOUT: Ending("slurm.state.timeout", Layer.SCHEDULER, "Time limit reached", 0.98),
+    JobState.DEADLINE: Ending("slurm.state.deadline", Layer.SCHEDULER, "Deadline reached", 0.98),
+    JobState.PREEMPTED: Ending("slurm.state.preempted", Layer.SCHEDULER, "Preempted", 0.98),
+    JobState.CANCELLED: Ending("slurm.state.cancelled", Layer.SCHEDULER, "Cancelled", 0.98),
+    JobState.REQUEUED: Ending("slurm.state.requeued", Layer.SCHEDULER, "Requeued by the scheduler", 0.9),
 }
 
 EXIT_CODES = {
-    93: Ending("state.exit_93", Layer.APPLICATION, "Exit code 93: asked not to be restarted", 0.95),
-    126: Ending("state.exit_126", Layer.USER, "The job's command cannot be executed", 0.85),
-    127: Ending("state.exit_127", Layer.USER, "The job's command was not found", 0.85),
+    93: Ending("slurm.state.stopped", Layer.APPLICATION, "Exit code 93: asked not to be restarted", 0.95, STOP),
+    126: Ending("slurm.state.command", Layer.USER, "The job's command cannot be executed", 0.85, ONE_OR_ALL),
+    127: Ending("slurm.state.command", Layer.USER, "The job's command was not found", 0.85, ONE_OR_ALL),
 }
 
 
@@ -63,7 +67,7 @@ def ending_of(facts: Facts) -> Symptom | None:
     attempt = facts.attempt
     found = STATES.get(attempt.state)
     if found is None and attempt.state is JobState.FAILED:
-        found = EXIT_CODES.get(attempt.exit_code or 0) or _by_signal(attempt)
+        found = _by_code(attempt) or _by_signal(attempt)
     if found is None:
         return None
     return Symptom(
@@ -75,8 +79,10 @@ def ending_of(facts: Facts) -> Symptom | None:
         sentence=found.sentence,
         happened_at=_moment(facts),
         basis="line" if found.layer is Layer.SCHEDULER and _decision_lines(facts) else "state",
-        nodes=lost_nodes(facts) if found.signature == "state.node_fail" else (),
+        nodes=lost_nodes(facts) if found.signature == "slurm.state.node_fail" else (),
         confidence=found.confidence,
+        action=found.action,
+        fingerprint=next((s.fingerprint for s in facts.symptoms if s.signature == found.signature), ""),
     )
 
 
@@ -93,6 +99,12 @@ def signal_of(attempt: AttemptFacts) -> int:
     return code - 128 if 128 < code < 128 + signal.NSIG else 0
 
 
+def _by_code(attempt: AttemptFacts) -> Ending | None:
+    """A script that trained may end with any code of its last command: then it says nothing."""
+    found = EXIT_CODES.get(attempt.exit_code or 0)
+    return None if found and found.action == ONE_OR_ALL and attempt.stepped else found
+
+
 def _by_signal(attempt: AttemptFacts) -> Ending | None:
     number = signal_of(attempt)
     if not number or number in SECONDARY_SIGNALS:
@@ -101,7 +113,9 @@ def _by_signal(attempt: AttemptFacts) -> Ending | None:
         name = signal.Signals(number).name
     except ValueError:
         return None
-    return Ending("state.signal", Layer.UNKNOWN, f"Killed by {name}, cause unknown", 0.5, Role.CANDIDATE)
+    return Ending(
+        "slurm.state.signal", Layer.UNKNOWN, f"Killed by {name}, cause unknown", 0.5, "by_code", Role.CANDIDATE
+    )
 
 
 def _moment(facts: Facts) -> datetime:

@@ -33,7 +33,7 @@ class Quote:
 
 @dataclass(frozen=True)
 class Symptom:
-    """One anomaly of the attempt, as stored."""
+    """One anomaly of the attempt, as stored. `action` is what the catalogue suggests for its signature."""
 
     key: str
     kind: AnomalyKind
@@ -42,6 +42,7 @@ class Symptom:
     role: Role
     sentence: str
     happened_at: datetime
+    action: str = ""
     basis: str = "line"  # line, file, state or step: what `happened_at` was read from
     fingerprint: str = ""
     step: int | None = None

@@ -4,7 +4,7 @@ import re
 
 from detectors.attribution.candidates import Case
 from detectors.attribution.causes import Cause
-from detectors.attribution.classes import EXCLUDE_ON_REPEAT, belongs
+from detectors.attribution.classes import tells_on_repeat
 from detectors.attribution.facts import AttemptFacts, EarlierAttempt, Facts
 from detectors.attribution.hosts import named_by
 
@@ -36,7 +36,7 @@ def entity_of(case: Case, cause: Cause) -> tuple[str, str]:
 
 def repeats_on_host(case: Case, cause: Cause) -> bool:
     """Whether an earlier attempt named the same host, and the same GPU when both are known, by the same message."""
-    if not belongs(cause.signature, EXCLUDE_ON_REPEAT) or len(cause.named.hosts) != 1:
+    if not tells_on_repeat(cause.signature, cause.action) or len(cause.named.hosts) != 1:
         return False
     kind, entity = entity_of(case, cause)
     gpu = entity if kind == "gpu" else ""

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from detectors.attribution.facts import Facts, Symptom
 
-WITNESSES = ("slurm.task_exit", "slurm.task_signal", "elastic.")
+WITNESSES = ("slurm.task_exit", "slurm.task_signal", "slurm.task_killed", "elastic.")
 """Lines of launchers: the first names the host of the earliest failing task."""
 
 

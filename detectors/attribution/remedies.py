@@ -7,15 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from detectors.attribution.action import VerdictAction
-from detectors.attribution.classes import (
-    ENVIRONMENT,
-    IN_JOB_RECOVERY,
-    MEMORY,
-    PROVED_STOP,
-    STOP_ON_ALL_HOSTS,
-    STORAGE,
-    belongs,
-)
+from detectors.attribution.classes import IN_JOB_RECOVERY, MEMORY, ONE_OR_ALL, STORAGE, belongs, stops
 from detectors.attribution.judgement import RuleOutcome
 from detectors.attribution.weighing import TO_STOP, Weighed
 from detectors.catalogue.layer import Layer
@@ -68,18 +60,18 @@ def _broken_host(weighed: Weighed) -> bool:
 
 
 def _environment_of_one_host(weighed: Weighed) -> bool:
-    return belongs(weighed.cause.signature, ENVIRONMENT) and weighed.on_one_host and bool(weighed.excludable)
+    return weighed.on_one_host and bool(weighed.excludable)
 
 
 def _proved_stop(weighed: Weighed) -> bool:
-    return belongs(weighed.cause.signature, PROVED_STOP) and weighed.confidence >= TO_STOP
+    return stops(weighed.cause.signature, weighed.cause.action) and weighed.confidence >= TO_STOP
 
 
 def _stop_on_all_hosts(weighed: Weighed) -> bool:
     """A full shared disk is often told by rank 0 alone, as it is the one that saves."""
-    signature = weighed.cause.signature
-    of_all = weighed.everywhere or not weighed.cause.named.hosts or signature == "fs.enospc"
-    return belongs(signature, STOP_ON_ALL_HOSTS) and weighed.confidence >= TO_STOP and of_all
+    cause = weighed.cause
+    of_all = weighed.everywhere or not cause.named.hosts or cause.signature == "fs.enospc"
+    return cause.action == ONE_OR_ALL and weighed.confidence >= TO_STOP and of_all
 
 
 def _error_before_first_step(weighed: Weighed) -> bool:

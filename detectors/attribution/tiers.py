@@ -34,10 +34,9 @@ _DRIVER_OR_HARDWARE = frozenset(
     }
 )
 _LOST = (
-    "state.node_fail",
-    "state.boot_fail",
-    "gpu.fell_off_bus",
-    "gpu.lost_nvml",
+    "slurm.state.node_fail",
+    "slurm.state.boot_fail",
+    "gpu.",
     "kernel.mce",
     "kernel.panic",
     "fabricmanager.fatal",
@@ -47,7 +46,7 @@ _LOST = (
     "slurm.launch_fail",
     "slurm.reason_down",
 )
-_MEMORY = ("kernel.oom", "slurm.task_oom", "slurm.oom_event", "slurm.mem_limit", "state.out_of_memory")
+_MEMORY = ("kernel.oom", "slurm.task_oom", "slurm.oom_event", "slurm.mem_limit", "slurm.state.oom")
 _STORAGE = (
     "fs.stale",
     "fs.eio",
@@ -63,7 +62,7 @@ _STORAGE = (
     "kernel.nfs",
 )
 _BROKEN_LINKS = ("store.connect", "store.clients", "gloo.")
-_SIGNALS = ("proc.", "py.fatal", "slurm.task_signal", "kernel.segv", "state.signal")
+_SIGNALS = ("proc.", "py.fatal", "slurm.task_signal", "slurm.task_killed", "slurm.state.signal", "kernel.segv")
 
 
 def _lost(symptom: Symptom) -> bool:

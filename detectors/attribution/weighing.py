@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 
 from detectors.attribution.candidates import Case
 from detectors.attribution.causes import Cause
-from detectors.attribution.classes import ENVIRONMENT, LOCAL_FOLDERS, belongs
+from detectors.attribution.classes import EXCLUDE, LOCAL_FOLDERS, ONE_OR_ALL
 from detectors.attribution.evidence_status import EvidenceStatus
 from detectors.attribution.facts import Facts
 from detectors.attribution.history import entity_of, repeats_on_host
@@ -81,7 +81,7 @@ def _changes(case: Case, cause: Cause) -> list[tuple[str, bool, float, str]]:
     facts, proved = case.facts, cause.candidate is not None
     down = {node.name for node in facts.nodes if node.down}
     borrowed = cause.named.by in ("srun", "torchrun")
-    by_state = cause.rule == "cause.node_failure" or cause.signature.startswith("state.")
+    by_state = cause.rule == "cause.node_failure" or cause.signature.startswith("slurm.state.")
     return [
         (
             "weight.node_down",
@@ -139,13 +139,13 @@ def _implicated(weighed: Weighed) -> tuple[Implicated, ...]:
 
 def _fault_of_a_host(weighed: Weighed) -> bool:
     """Whether leaving the host out can help: broken hardware, or an environment that only one host has."""
-    signature = weighed.cause.signature
+    cause, only_host = weighed.cause, len(weighed.facts.attempt.nodes) == 1
     if weighed.repeated:
         return True
-    if belongs(signature, ENVIRONMENT) and not (signature == "fs.enospc" and not _on_local_disk(weighed)):
-        alone = weighed.on_one_host or len(weighed.facts.attempt.nodes) == 1
-        return alone if weighed.cause.tier <= 2 else weighed.on_one_host
-    return weighed.cause.tier <= 2
+    if cause.action == ONE_OR_ALL:
+        shared_disk = cause.signature == "fs.enospc" and not _on_local_disk(weighed)
+        return (weighed.on_one_host and not shared_disk) or (cause.tier <= 2 and only_host)
+    return cause.action == EXCLUDE and (cause.tier <= 2 or weighed.on_one_host)
 
 
 def _on_local_disk(weighed: Weighed) -> bool:

@@ -4,6 +4,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from detectors.attribution.facts import AttemptFacts, EarlierAttempt, Facts, NodeFacts, Quote, Symptom, Versions
+from detectors.catalogue.catalogue import catalogue
 from detectors.catalogue.kind import AnomalyKind
 from detectors.catalogue.layer import Layer
 from detectors.catalogue.role import Role
@@ -68,6 +69,7 @@ def symptom(signature: str, layer: Layer, role: Role = Role.ROOT, before_end: fl
         "sentence": signature.replace(".", " "),
         "happened_at": at(before_end),
         "confidence": 0.9,
+        "action": catalogue().signature(signature).action if catalogue().knows(signature) else "",
     }
     return Symptom(**{**values, **changes})
 

@@ -183,6 +183,33 @@ HARDWARE = (
         Layer.FRAMEWORK_COMM,
     ),
     Case(
+        "a contained memory error once: the same nodes again",
+        facts(symptom("xid.94", Layer.HARDWARE_GPU, nodes=("n02",), confidence=0.85)),
+        RESTART,
+        ("n02",),
+        Layer.HARDWARE_GPU,
+    ),
+    Case(
+        "a contained memory error on the same host again: without it",
+        facts(
+            symptom("xid.94", Layer.HARDWARE_GPU, nodes=("n02",), confidence=0.85),
+            earlier=(earlier(signature="xid.94", culprits=("n02",)),),
+            attempt=attempt(index=1),
+        ),
+        EXCLUDE,
+        ("n02",),
+        Layer.HARDWARE_GPU,
+    ),
+    Case(
+        "a container that cannot be mounted: stop",
+        facts(
+            symptom("pyxis.mount", Layer.SCHEDULER, nodes=FOUR, confidence=0.85), aborts(), attempt=never_stepped()
+        ),
+        STOP,
+        (),
+        Layer.SCHEDULER,
+    ),
+    Case(
         "one broken link suspects, and leaves nobody out",
         facts(
             symptom("nccl.ib.completion", Layer.HARDWARE_NETWORK, Role.CANDIDATE, nodes=("n01",), confidence=0.8),
@@ -241,7 +268,7 @@ SCHEDULER = (
         NONE,
         (),
         Layer.SCHEDULER,
-        "state.cancelled",
+        "slurm.state.cancelled",
         "Cancelled",
     ),
     Case(
@@ -332,12 +359,12 @@ APPLICATION = (
     Case(
         "a quota error before a cascade of 500 aborts with clocks 3 s apart: quota, stop",
         facts(
-            symptom("fs.edquot", Layer.USER, before_end=5, nodes=("n01",), confidence=0.95),
+            symptom("fs.edquot", Layer.SYSTEM_FILESYSTEM, before_end=5, nodes=("n01",), confidence=0.95),
             aborts(500, before_end=8),
         ),
         STOP,
         ("n01",),
-        Layer.USER,
+        Layer.SYSTEM_FILESYSTEM,
         "fs.edquot",
     ),
     Case(
@@ -569,7 +596,7 @@ NOTHING = (
         RESTART,
         (),
         Layer.UNKNOWN,
-        "state.signal",
+        "slurm.state.signal",
         "Killed by SIGKILL, cause unknown",
     ),
     Case(
