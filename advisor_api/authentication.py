@@ -9,12 +9,10 @@ from typing import Any, ClassVar
 from django.contrib.auth.models import User
 from django.db.models import Q
 from django.utils import timezone
-from drf_spectacular.extensions import OpenApiAuthenticationExtension
 from rest_framework.authentication import BaseAuthentication, get_authorization_header
 from rest_framework.exceptions import AuthenticationFailed
 from rest_framework.permissions import BasePermission
 from rest_framework.request import Request
-from rest_framework.views import APIView
 
 from advisor_api.models import ApiToken
 from advisor_api.token_role import TokenRole
@@ -116,7 +114,7 @@ class HasRole(BasePermission):
 
     message = "Your role does not allow this."
 
-    def has_permission(self, request: Request, view: APIView) -> bool:
+    def has_permission(self, request: Request, view: Any) -> bool:
         """401 (by the framework) for nobody, 403 for the wrong role."""
         if not isinstance(request.user, Caller | User):
             return False
@@ -124,14 +122,3 @@ class HasRole(BasePermission):
         # A method that the view does not have is a 405 for whoever may use any other one.
         wanted = roles.get(request.method or "", frozenset().union(*roles.values()))
         return bool(wanted & caller_of(request).roles)
-
-
-class BearerScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-call]
-    """How the OpenAPI document calls the bearer token."""
-
-    target_class = "advisor_api.authentication.BearerAuthentication"
-    name = "token"
-
-    def get_security_definition(self, auto_schema: Any) -> dict[str, str]:
-        """An HTTP bearer scheme."""
-        return {"type": "http", "scheme": "bearer"}

@@ -57,7 +57,7 @@ def _told(error: Exception) -> tuple[int, str, dict[str, str]]:
         log.warning("the database did not answer: %s", error)
         return 503, "The database is busy; try again.", {"Retry-After": str(RETRY_SECONDS)}
     if isinstance(error, exceptions.APIException):
-        return error.status_code, _sentence(error.detail), _headers(error)
+        return error.status_code, first_mistake(error.detail), _headers(error)
     return 500, "Something went wrong here; it was written down.", {}
 
 
@@ -70,13 +70,13 @@ def _headers(error: exceptions.APIException) -> dict[str, str]:
     return headers
 
 
-def _sentence(detail: Any, path: str = "") -> str:
+def first_mistake(detail: Any, path: str = "") -> str:
     """The first thing that is wrong, with its place: `items.0.payload: This field is required.`"""
     if isinstance(detail, dict):
         name, first = next(iter(detail.items()))
-        return _sentence(first, path if name == "non_field_errors" else f"{path}.{name}".lstrip("."))
+        return first_mistake(first, path if name == "non_field_errors" else f"{path}.{name}".lstrip("."))
     if isinstance(detail, list):
         at, first = next(((i, item) for i, item in enumerate(detail) if item), (0, ""))
         nested = isinstance(first, dict | list)
-        return _sentence(first, f"{path}.{at}".lstrip(".") if nested else path)
+        return first_mistake(first, f"{path}.{at}".lstrip(".") if nested else path)
     return f"{path}: {detail}" if path else str(detail)

@@ -182,3 +182,17 @@ class ApiToken(models.Model):
 
     def __str__(self) -> str:
         return f"{self.name} ({self.role})"
+
+
+class JobReport(models.Model):
+    """What a client said of an attempt that no listing tells (`POST /v1/jobs`)."""
+
+    attempt = models.OneToOneField(Attempt, on_delete=models.CASCADE, related_name="report")
+    gpu_count_per_node = models.PositiveIntegerField(default=0)
+    node_constraints = models.JSONField(default=dict)
+    additional_properties = models.JSONField(default=dict)
+    reported_by = models.CharField(max_length=128)
+    reported_at = models.DateTimeField()
+
+    def __str__(self) -> str:
+        return f"report on {self.attempt_id}"

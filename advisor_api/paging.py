@@ -12,7 +12,7 @@ from datetime import datetime
 from typing import Any, Generic, TypeVar
 
 from django.core import signing
-from django.db.models import Model, Q, QuerySet
+from django.db.models import Q, QuerySet
 
 from advisor_api.refusals import Bad
 
@@ -22,7 +22,7 @@ SALT = "advisor_api.page"
 TOKEN_LIMIT = 1024
 OFFSET_LIMIT = 1_000_000  # rows that a numbered page may skip: the database walks over each of them
 
-Row = TypeVar("Row", bound=Model)
+Row = TypeVar("Row")
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,7 @@ def read_token(token: str, bound_to: str) -> Place:
 
 
 def page_of(
-    rows: QuerySet[Row],
+    rows: QuerySet[Any, Row],
     place: Place,
     limit: int,
     *,

@@ -14,6 +14,12 @@ from advisor_api.policy.reconciliation_reason import ReconciliationReason
 from advisor_api.policy.scheduler_action import SchedulerAction
 
 LARGEST = 2**63 - 1
+
+
+class Form(serializers.Serializer[Any]):
+    """The form of a request or of an answer."""
+
+
 _WHOLE = re.compile(r"[0-9]{1,19}\Z")
 
 

@@ -1,0 +1,50 @@
+"""How does a cluster stand: its gates, its lease, and what is seen of it?"""
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.db.models import Count, Q
+
+from advisor_api.models import ControllerLease, Pause
+from schedulers.states import LIVE
+from workloads.models import Attempt, Cluster
+
+
+@dataclass(frozen=True)
+class SeenCluster:
+    """A cluster with its active pauses, the lease that holds, and its running attempts."""
+
+    cluster: Cluster
+    pauses: tuple[Pause, ...]
+    lease: ControllerLease | None
+    live_attempts: int
+    blind_attempts: int
+
+
+def seen_clusters(clusters: Sequence[Cluster], now: datetime) -> list[SeenCluster]:
+    """The clusters as they stand at `now`. Three queries, however many there are."""
+    pauses = defaultdict(list)
+    rows = Pause.objects.filter(cluster__in=clusters, since__lte=now, until__gt=now)
+    for pause in rows.select_related("cluster"):
+        pauses[pause.cluster_id].append(pause)
+    held = ControllerLease.objects.filter(cluster__in=clusters, until__gt=now)
+    leases = {lease.cluster_id: lease for lease in held}
+    running = Attempt.objects.filter(job__cluster__in=clusters, state__in=[state.value for state in LIVE])
+    counts: dict[int, dict[str, int]] = {
+        row["job__cluster"]: {"live": row["live"], "blind": row["blind"]}
+        for row in running.order_by()
+        .values("job__cluster")
+        .annotate(live=Count("pk"), blind=Count("pk", filter=Q(blind_since__isnull=False)))
+    }
+    return [
+        SeenCluster(
+            each,
+            tuple(pauses[each.pk]),
+            leases.get(each.pk),
+            counts.get(each.pk, {}).get("live", 0),
+            counts.get(each.pk, {}).get("blind", 0),
+        )
+        for each in clusters
+    ]

@@ -1,0 +1,86 @@
+"""Which advice is handed to a controller, and may it be carried out at this moment?"""
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.db.models import QuerySet
+
+from advisor_api.gates import may_act
+from advisor_api.models import Advice
+from advisor_api.models import Sequence as Recovery
+from advisor_api.pausing import active_pauses
+from advisor_api.policy.advice_state import AdviceState
+from advisor_api.policy.operation import Operation
+from advisor_api.seeing import jm_state_of, newest, status_of
+from detectors.models import Anomaly
+from workloads.models import Attempt, Cluster
+
+ISSUES_LIMIT = 20  # symptoms shown with one advice
+OPEN = (AdviceState.PENDING.value, AdviceState.AWAITING_APPROVAL.value)
+
+
+@dataclass(frozen=True)
+class Handed:
+    """An advice as it is handed out: with its symptoms, and whether it may be carried out now."""
+
+    advice: Advice
+    issues: tuple[Anomaly, ...]
+    may_be_acted_on: bool
+    why_not: str
+
+    @property
+    def attempt(self) -> Attempt:
+        """The attempt that it is on."""
+        return self.advice.attempt
+
+    @property
+    def status(self) -> str:
+        """JOB_STATUS_…"""
+        return status_of(self.attempt)
+
+    @property
+    def jm_state(self) -> str:
+        """The scheduler's own word."""
+        return jm_state_of(self.attempt)
+
+    @property
+    def recovery(self) -> Recovery | None:
+        """The sequence that it opened; WAIT opens none."""
+        return getattr(self.advice, "sequence", None)
+
+    @property
+    def traceparent(self) -> str:
+        """W3C trace context of the recovery, or `""`."""
+        return traceparent(self.recovery) if self.recovery else ""
+
+
+def traceparent(recovery: Recovery) -> str:
+    """`00-<32 hex>-<16 hex>-01`: the recovery is the trace, its first span is named by its UUID."""
+    return f"00-{recovery.trace_id}-{recovery.uuid.hex[:16]}-01"
+
+
+def advice_of(cluster: Cluster, *, only_active: bool) -> QuerySet[Advice]:
+    """The newest advice of each attempt, without what only asks a person (decisions 17).
+
+    `only_active`: what can still need reconciliation, approved or not.
+    """
+    rows = newest(Advice.objects.filter(attempt__job__cluster=cluster)).exclude(operation=Operation.WAIT.value)
+    rows = rows.select_related("attempt__job__cluster", "verdict", "sequence")
+    rows = rows.defer("trace", "facts", "verdict__body")
+    return rows.filter(state__in=OPEN) if only_active else rows
+
+
+def handed(advice: Sequence[Advice], cluster: Cluster, now: datetime) -> list[Handed]:
+    """The advice of one cluster with symptoms and gates. Two queries, however many there are."""
+    pauses = list(active_pauses(cluster, now))
+    issues: defaultdict[int, list[Anomaly]] = defaultdict(list)
+    for anomaly in Anomaly.objects.filter(attempt__in={each.attempt_id for each in advice}).defer("evidence"):
+        if len(issues[anomaly.attempt_id]) < ISSUES_LIMIT:
+            issues[anomaly.attempt_id].append(anomaly)
+    found = []
+    for each in advice:
+        may, why_not = may_act(each, cluster, each.attempt.job, pauses, now)
+        found.append(Handed(each, tuple(issues[each.attempt_id]), may, why_not))
+    return found

@@ -1,0 +1,111 @@
+"""What does a client's report of a job change? The scheduler's listing stays the truth of what it shows."""
+
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from django.db import IntegrityError, transaction
+
+from advisor_api.models import JobReport
+from advisor_api.refusals import Bad, Stale
+from audit.event_type import EventType
+from audit.trail import Actor, Entry, record
+from schedulers.states import FINAL, WAITING, JobState
+from workloads.identity import heimdall_id
+from workloads.models import Attempt, Cluster, Job
+from workloads.subjects import subject_of
+
+
+@dataclass(frozen=True)
+class Report:
+    """A client's word on one attempt (`POST /v1/jobs`)."""
+
+    workflow_id: str
+    heimdall_id: UUID | None
+    number: int | None
+    index: int | None
+    name: str = ""
+    user: str = ""
+    nodes: tuple[str, ...] = ()
+    gpu_count_per_node: int = 0
+    node_constraints: dict[str, Any] = field(default_factory=dict)
+    additional_properties: dict[str, Any] = field(default_factory=dict)
+    state: JobState = JobState.UNKNOWN
+
+
+def register(cluster: Cluster, report: Report, actor: Actor, now: datetime) -> tuple[Attempt, bool]:
+    """Store the report; the attempt it is on, and whether it was made for it.
+
+    The attempt is found by its heimdallJobId, else by job number and index of the newest submission. One that no
+    listing has shown is made with what the client says; of one that is known, only the workflow and the report
+    change. Raises `Bad` when it names no attempt, `Stale` when two different ones.
+    """
+    try:
+        with transaction.atomic():
+            attempt, made = _find_or_make(cluster, report, actor, now)
+            _write(attempt, report, actor, now)
+            return attempt, made
+    except IntegrityError:
+        raise Stale("Somebody was first: the job was registered just now. Send it again.") from None
+
+
+def _find_or_make(cluster: Cluster, report: Report, actor: Actor, now: datetime) -> tuple[Attempt, bool]:
+    rows = Attempt.objects.select_related("job__cluster").filter(job__cluster=cluster)
+    by_id = rows.filter(heimdall_id=report.heimdall_id).first() if report.heimdall_id else None
+    if by_id is not None:
+        if report.number not in {None, by_id.job.number} or report.index not in {None, by_id.index}:
+            raise Stale(f"heimdallJobId is that of {by_id.label}, not of {report.number}-{report.index}.")
+        return by_id, False
+    if report.number is None:
+        raise Bad("Give jobId and attemptIndex: the heimdallJobId is not known.")
+    job = Job.objects.filter(cluster=cluster, number=report.number).order_by("-epoch").first()
+    index = report.index or 0
+    known = rows.filter(job=job, index=index).first() if job else None
+    if known is not None:
+        return known, False
+    return _make(cluster, job, index, report, actor=actor, now=now), True
+
+
+def _make(cluster: Cluster, job: Job | None, index: int, report: Report, *, actor: Actor, now: datetime) -> Attempt:
+    number = report.number or 0
+    if job is None:
+        job = Job.objects.create(
+            cluster=cluster,
+            number=number,
+            name=report.name,
+            user=report.user,
+            node_count=len(report.nodes),
+            created_at=now,
+            seen_at=now,
+        )
+    attempt = Attempt.objects.create(
+        job=job,
+        index=index,
+        heimdall_id=heimdall_id(cluster.name, number, job.epoch, index),
+        state=report.state.value,
+        nodes=list(report.nodes),
+        started_at=None if report.state in WAITING else now,
+        ended_at=now if report.state in FINAL else None,
+        first_seen_at=now,
+        changed_at=now,
+    )
+    sentence = f"{actor.name} registered {attempt.label}: {report.state.label.lower()}."
+    record([Entry(EventType.ATTEMPT_SEEN, subject_of(attempt), actor, sentence)], now)
+    return attempt
+
+
+def _write(attempt: Attempt, report: Report, actor: Actor, now: datetime) -> None:
+    if attempt.job.workflow_id != report.workflow_id:
+        Job.objects.filter(pk=attempt.job_id).update(workflow_id=report.workflow_id)
+        attempt.job.workflow_id = report.workflow_id
+    JobReport.objects.update_or_create(
+        attempt=attempt,
+        defaults={
+            "gpu_count_per_node": report.gpu_count_per_node,
+            "node_constraints": report.node_constraints,
+            "additional_properties": report.additional_properties,
+            "reported_by": actor.name[:128],
+            "reported_at": now,
+        },
+    )

@@ -1,0 +1,40 @@
+"""Which path of the API leads where? Mounted at the root of the site."""
+
+from django.urls import URLPattern, path, re_path
+
+from advisor_api.views import advice, attempts, audit_events, clusters, jobs, limits, meta, nodes, recovery
+
+ADVICE = "v1/advice/<uuid:heimdall_id>"
+ATTEMPT = "v1/attempts/<uuid:heimdall_id>"
+
+urlpatterns: list[URLPattern] = [
+    # layer A: the public reference's gateway
+    path("v1/jobs", jobs.Jobs.as_view()),
+    path("v1/jobs/by-scheduler-id/<str:number>", jobs.JobsOfNumber.as_view()),
+    path("v1/jobs/<str:job_id>", jobs.OneJob.as_view()),
+    path("v1/workflows", jobs.Workflows.as_view()),
+    path("v1/workflows:lookup", jobs.WorkflowLookup.as_view()),
+    path("v1/advice", advice.AdviceList.as_view()),
+    path(f"{ADVICE}/reconciliation-status", advice.ReconciliationStatus.as_view()),
+    path("v1/recovery/sequences", recovery.Sequences.as_view()),
+    path("v1/recovery/milestones", recovery.Milestones.as_view()),
+    path("v1/audit/events", audit_events.AuditEvents.as_view()),
+    # layer B: what Rekindle adds
+    path("v1/clusters", clusters.Clusters.as_view()),
+    path("v1/clusters/<str:name>", clusters.OneCluster.as_view()),
+    path("v1/clusters/<str:name>/lease", recovery.LeaseOfCluster.as_view()),
+    path(f"{ATTEMPT}/timeline", attempts.Timeline.as_view()),
+    path(f"{ATTEMPT}/verdict", attempts.VerdictOfAttempt.as_view()),
+    path(f"{ATTEMPT}/decision", attempts.DecisionOnAttempt.as_view()),
+    path(f"{ADVICE}:approve", advice.Approve.as_view()),
+    path(f"{ADVICE}:reject", advice.Reject.as_view()),
+    path(f"{ADVICE}:expire", advice.Expire.as_view()),
+    path("v1/exclusions", limits.Exclusions.as_view()),
+    path("v1/exclusions/<int:number>", limits.OneExclusion.as_view()),
+    path("v1/pauses", limits.Pauses.as_view()),
+    path("v1/pauses/<int:number>", limits.OnePause.as_view()),
+    path("v1/nodes", nodes.Nodes.as_view()),
+    path("v1/nodes/<str:name>", nodes.OneNode.as_view()),
+    path("v1/schema", meta.Schema.as_view()),
+    re_path(r"^v1(?:/.*)?$", meta.Unknown.as_view()),
+]

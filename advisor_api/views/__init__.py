@@ -1,0 +1,1 @@
+"""The endpoints, one module per topic. Each is a door: fetch, call one thing, answer."""

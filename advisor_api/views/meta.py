@@ -1,0 +1,44 @@
+"""Doors to the API itself: its description, and what is not there."""
+
+from functools import cache
+from typing import Any, ClassVar
+
+from drf_spectacular.generators import SchemaGenerator
+from drf_spectacular.utils import extend_schema
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from advisor_api.authentication import ANYBODY, Roles
+from advisor_api.refusals import NotFound
+from advisor_api.views.door import Door
+
+
+class Schema(Door):
+    """The OpenAPI 3.1 document of the API."""
+
+    roles: ClassVar[dict[str, Roles]] = {"GET": ANYBODY}
+
+    @extend_schema(exclude=True)
+    def get(self, request: Request) -> Response:
+        """As JSON; the same document is committed as docs/api/openapi.yaml."""
+        return Response(_document())
+
+
+class Unknown(Door):
+    """Whatever else is asked for below /v1."""
+
+    roles: ClassVar[dict[str, Roles]] = dict.fromkeys(("GET", "POST", "PUT", "PATCH", "DELETE"), ANYBODY)
+
+    @extend_schema(exclude=True)
+    def get(self, request: Request, **_path: Any) -> Response:
+        """404 in the shape of every error."""
+        raise NotFound(f"There is no {request.path[:200]}.")
+
+    post = put = patch = delete = get
+
+
+@cache
+def _document() -> dict[str, Any]:
+    generator: Any = SchemaGenerator()  # type: ignore[no-untyped-call]
+    found: dict[str, Any] = generator.get_schema(request=None, public=True)
+    return found

@@ -1,0 +1,66 @@
+"""How do a verdict and a decision look on the wire?"""
+
+from rest_framework import serializers
+
+from advisor_api.wire.advice import Advice
+from advisor_api.wire.fields import AnyJson, Form, Int64
+from detectors.attribution.action import VerdictAction
+from detectors.attribution.evidence_status import EvidenceStatus
+
+
+class Verdict(Form):
+    """The attribution of an attempt's failure; `body` is the whole of it (schema 1.0) with evidence and rivals."""
+
+    verdictId = serializers.UUIDField(source="uuid")
+    supersedes = serializers.UUIDField(source="supersedes.uuid", allow_null=True)
+    speed = serializers.CharField()
+    kind = serializers.CharField()
+    layer = serializers.CharField()
+    signature = serializers.CharField(allow_blank=True)
+    fingerprint = serializers.CharField(allow_blank=True)
+    sentence = serializers.CharField()
+    evidenceStatus = serializers.ChoiceField(
+        choices=[status.value for status in EvidenceStatus], source="evidence_status"
+    )
+    confidence = serializers.FloatField()
+    suggestion = serializers.ChoiceField(choices=[action.value for action in VerdictAction], source="action")
+    implicated = serializers.ListField(child=AnyJson())
+    body = AnyJson()
+    inputHash = serializers.CharField(source="input_hash")
+    happenedAt = serializers.DateTimeField(source="happened_at")
+    judgedAt = serializers.DateTimeField(source="judged_at")
+
+
+class VerdictAnswer(Form):
+    """The newest verdict on an attempt."""
+
+    verdict = Verdict()
+
+
+class RuleSaid(Form):
+    """What one rule said: whether it applied, and the facts and limits that it looked at."""
+
+    rule = serializers.CharField()
+    operation = serializers.CharField(source="then", allow_blank=True)
+    applied = serializers.BooleanField()
+    chosen = serializers.BooleanField()
+    because = serializers.CharField()
+    inputs = AnyJson()
+
+
+class Decision(Form):
+    """The newest decision on an attempt. Without advice it says why it was left alone."""
+
+    rule = serializers.CharField()
+    because = serializers.CharField()
+    policyVersion = Int64(source="policy_version", allow_null=True)
+    decidedAt = serializers.DateTimeField(source="decided_at")
+    advice = Advice(allow_null=True)
+    facts = AnyJson()
+    trace = RuleSaid(many=True)
+
+
+class DecisionAnswer(Form):
+    """The newest decision, with every rule that was looked at."""
+
+    decision = Decision()

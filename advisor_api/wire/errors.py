@@ -1,0 +1,21 @@
+"""Which errors does every endpoint declare?"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from rest_framework import serializers
+
+from advisor_api.wire.fields import AnyJson, Form
+
+
+class Error(Form):
+    """The one shape of an error: the grpc code and one sentence."""
+
+    code = serializers.IntegerField()
+    message = serializers.CharField()
+    details = serializers.ListField(child=AnyJson())
+
+
+def answers(good: Mapping[int, Any], *more: int) -> dict[int, Any]:
+    """The answers of an endpoint: the good ones, those that every endpoint may give, and `more` errors."""
+    return {**good, **dict.fromkeys((400, 401, 403, 503, *more), Error)}
