@@ -34,19 +34,13 @@ def collapse(names: Iterable[str]) -> str:
     Only numbers of equal width share a bracket, so that nothing depends on how zeros are padded.
     """
     groups: dict[tuple[str, int], list[int]] = {}
-    words: list[str] = []
     for name in sorted(set(names)):
         if not is_node_name(name):
             raise ValueError(f"'{name[:80]}' is no name of a node.")
         found = re.fullmatch(r"(.*?)(\d{1,18})", name, re.ASCII)
-        if found is None:
-            words.append(name)
-            continue
-        head, digits = found.groups()
-        groups.setdefault((head, len(digits)), []).append(int(digits))
-    for (head, width), numbers in groups.items():
-        words.append(head + _brackets(sorted(numbers), width))
-    return ",".join(sorted(words))
+        head, digits = found.groups() if found else (name, "")
+        groups.setdefault((head, len(digits)), []).extend([int(digits)] if digits else [])
+    return ",".join(head + _brackets(sorted(numbers), width) for (head, width), numbers in sorted(groups.items()))
 
 
 def is_node_name(name: str) -> bool:
@@ -111,15 +105,15 @@ def _numbers(inside: str, word: str, room: int) -> list[str]:
 
 
 def _brackets(numbers: list[int], width: int) -> str:
-    """`[01-03,07]`, or the bare number when there is one."""
+    """`[01-03,07]`, or the bare number when there is one, or nothing."""
     spans: list[tuple[int, int]] = []
     for number in numbers:
         if spans and number == spans[-1][1] + 1:
             spans[-1] = (spans[-1][0], number)
         else:
             spans.append((number, number))
-    if len(numbers) == 1:
-        return str(numbers[0]).zfill(width)
+    if len(numbers) < 2:
+        return "".join(str(number).zfill(width) for number in numbers)
     return "[" + ",".join(_span(first, last, width) for first, last in spans) + "]"
 
 

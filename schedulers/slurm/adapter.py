@@ -106,9 +106,9 @@ class Slurm:
         raise NoSuchJob(f"Slurm does not know job {number}.", text)
 
     def _ask(self, argv: tuple[str, ...]) -> str:
-        """The answer to a question. Nothing beside an error text is no empty listing."""
+        """The answer to a question. Nothing beside an error text is not an empty listing."""
         answer = self._transport.run(argv, self._seconds)
-        if answer.returncode or (answer.stderr.strip() and not answer.stdout.strip()):
+        if refusals.is_no_answer(answer):
             raise refusals.of_reading(argv, answer)
         return answer.stdout
 

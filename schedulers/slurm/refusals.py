@@ -8,6 +8,7 @@ from schedulers.transport import Answer
 
 UNKNOWN_JOB = ("Invalid job id specified", "Invalid job id:")  # the second: beyond the numbers there can be
 NO_ACCOUNTING = "Slurm accounting storage is disabled"
+UNKNOWN_COLUMN = "Invalid job format specification"  # squeue leaves the column out and ends with 0
 
 REFUSALS = (
     "Job is pending execution",
@@ -36,6 +37,12 @@ SILENCE = (
     "Connection refused",
 )
 NO_ANSWER_AT_ALL = 255  # of ssh, whatever its text
+
+
+def is_no_answer(answer: Answer) -> bool:
+    """Whether a question failed, also behind a return code of 0."""
+    nothing_but_errors = bool(answer.stderr.strip()) and not answer.stdout.strip()
+    return answer.returncode != 0 or nothing_but_errors or UNKNOWN_COLUMN in answer.stderr
 
 
 def of_reading(argv: tuple[str, ...], answer: Answer) -> SchedulerError:

@@ -14,7 +14,7 @@ from schedulers.slurm.values import moment, whole
 TESTED = ("22.05",)  # versions whose recorded answers stand in tests/schedulers/recorded
 CRED_EXPIRE = 120  # seconds, Slurm's own value of AuthInfo=cred_expire
 
-_REASON = re.compile(r"(.*?) \[([^\s@\[\]]+)@(\w+)\](.*)", re.DOTALL)
+_STAMPED = re.compile(r"(.*) \[([^\s@\[\]]+)@(\w+)\](.*)", re.DOTALL)
 
 
 def excluded_nodes(text: str, row: JobRow) -> tuple[str, ...]:
@@ -67,11 +67,10 @@ def _node(record: str) -> NodeRow:
 
 def _reason(text: str) -> tuple[str, str, str]:
     """`text [user@time]`, the further lines of the text behind that, then the comment."""
-    stamped = _REASON.fullmatch(text)
-    if stamped is None:
-        return text.strip(), "", ""
-    first, by, at, behind = stamped.groups()
-    return f"{first}{f' {behind}'.partition(' Comment=')[0].rstrip()}".strip(), by, at
+    text = text.partition(" Comment=")[0]
+    stamped = _STAMPED.fullmatch(text)
+    first, by, at, behind = stamped.groups() if stamped else (text, "", "", "")
+    return " ".join(f"{first} {behind}".split()), by, at
 
 
 def _states(text: str) -> tuple[str, ...]:

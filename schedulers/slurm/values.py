@@ -77,4 +77,6 @@ def exit_status(text: str) -> tuple[int, int]:
     code = whole(first, "The exit status")
     if colon:
         return code, whole(second, "The exit signal")
-    return code >> 8, code & 0x7F
+    # Observed: a job whose output cannot be opened has both parts; scontrol then shows the signal alone.
+    signal = code & 0x7F
+    return (0, signal) if signal else (code >> 8, 0)

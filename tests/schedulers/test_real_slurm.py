@@ -13,6 +13,8 @@ from tests.schedulers.real import RealCluster
 
 pytestmark = pytest.mark.slurm
 
+SLEEP = "#!/bin/bash\nsleep 600\n"
+
 
 @pytest.fixture
 def cluster(real_cluster: RealCluster) -> Iterator[RealCluster]:
@@ -25,7 +27,7 @@ class TestContract(SchedulerContract):
 
 def test_the_last_task_of_an_array_is_held_without_its_siblings(cluster, scheduler, wait):
     """Its number is also that of the whole array: `scontrol requeuehold 7` would take all of them."""
-    array = cluster.sbatch("--array=0-2")
+    array = cluster.lab.submit(SLEEP, "--array=0-2")
     tasks = wait.until(
         lambda: [row for row in scheduler.jobs().jobs if row.array_job == array],
         lambda rows: len(rows) == 3 and all(row.state is JobState.RUNNING for row in rows),
@@ -40,7 +42,7 @@ def test_the_last_task_of_an_array_is_held_without_its_siblings(cluster, schedul
 
 
 def test_waiting_tasks_of_an_array_are_one_row_on_which_nobody_acts(cluster, scheduler):
-    array = cluster.sbatch("--array=0-3", "--hold")
+    array = cluster.lab.submit(SLEEP, "--array=0-3", "--hold")
     (row,) = [row for row in scheduler.jobs().jobs if row.array_job == array]
     assert (row.number, row.array_task, row.state) == (array, None, JobState.HELD)
     assert scheduler.job(array).row == row
@@ -50,12 +52,12 @@ def test_waiting_tasks_of_an_array_are_one_row_on_which_nobody_acts(cluster, sch
 
 
 def test_only_the_leader_of_a_heterogeneous_job_is_requeued(cluster, scheduler, wait):
-    leader = cluster.sbatch("-N1", ":", "-N1")
-    follower = wait.until(
+    leader = cluster.lab.submit(SLEEP, "-N1", ":", "-N1")
+    parts = wait.until(
         lambda: [row for row in scheduler.jobs().jobs if row.het_leader == leader],
         lambda rows: len(rows) == 2 and all(row.state is JobState.RUNNING for row in rows),
-    )[-1]
-    follower = max(row.number for row in scheduler.jobs().jobs if row.het_leader == leader)
+    )
+    follower = max(row.number for row in parts)
     with pytest.raises(Refused):
         scheduler.requeue_hold(follower, running=True)
     scheduler.requeue_hold(leader, running=True)
@@ -77,4 +79,4 @@ def test_only_the_leader_of_a_heterogeneous_job_is_requeued(cluster, scheduler, 
     ],
 )
 def test_a_list_of_nodes_is_read_as_slurm_reads_it(cluster, text):
-    assert expand(text) == tuple(cluster.run("scontrol", "show", "hostnames", text).split())
+    assert expand(text) == tuple(cluster.lab.client(["scontrol", "show", "hostnames", text]).split())
