@@ -1,1 +1,16 @@
-"""Pure: the signatures and the detectors, as folds over records."""
+"""Pure: the signatures and the detectors, as folds over records.
+
+To add a detector: one module with a `fold`, one line in `DETECTORS`. The order matters: what one makes known, those
+behind it may use.
+"""
+
+from detectors.catalogue import crash, endings, hang, not_a_number, progress
+from detectors.catalogue.detector import Detector
+
+DETECTORS: tuple[Detector, ...] = (
+    Detector(progress.NAME, "How far is it, at which rhythm, in which phase?", progress.fold),
+    Detector(not_a_number.NAME, "Has the loss stopped being a number?", not_a_number.fold),
+    Detector(crash.NAME, "Which symptoms do its lines show?", crash.fold),
+    Detector(endings.NAME, "What does the scheduler's word about its end prove?", endings.fold),
+    Detector(hang.NAME, "Has it stood still for longer than its history explains?", hang.fold),
+)

@@ -121,6 +121,7 @@ class Outcome:
     rank_hosts: Mapping[int, str] = field(default_factory=dict)
     checkpoints_saved: tuple[int, ...] = ()
     checkpoints_loaded: tuple[int, ...] = ()
+    ended: tuple[str, ...] = ()  # keys of findings that later lines refuted: the attempt moved again
 
 
 class Turn(Protocol):

@@ -1,0 +1,128 @@
+"""What does a line say once its wrapping is off, and what did the wrapping say?
+
+The order is that of the reference, section 3: the reader decodes (UTF-8, replace); here a line is cut to 16 KB,
+split at carriage returns (the last state of a progress bar stays), freed of colours, then of the prefixes of
+container runtimes, Ray, resiliency launchers, `srun -l` and torchrun. What a prefix says is kept.
+"""
+
+import re
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from detectors.catalogue.records import LINE_LIMIT
+
+STARTS = frozenset("0123456789[( ")
+"""First characters of lines that may begin with a prefix; all other lines need no look at prefixes."""
+
+_COLOUR = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
+_TASK = re.compile(r" {0,7}(?P<task>\d{1,7}):(?: |$)", re.ASCII)
+_ROLE = re.compile(r"\[(?P<role>[A-Za-z_][A-Za-z_\-]{0,30}?)(?P<number>\d{1,7})\]: ?", re.ASCII)
+_CONTAINER = re.compile(
+    r"(?P<at>\d{4}-\d\d-\d\dT[\d:.]{5,20}(?:Z|[+\-]\d\d:?\d\d)) (?:stdout|stderr) (?P<part>[FP]) ", re.ASCII
+)
+_RAY = re.compile(r"\((?P<actor>[\w.:]{1,100}) pid=(?P<pid>\d{1,10})(?:, ip=(?P<ip>[\d.]{1,15}))?\) ?", re.ASCII)
+_AGENT = re.compile(
+    r"(?:\[infra +\d{1,7}\]: )?\d{4}-\d\d-\d\d \d\d:\d\d:\d\d[,.]\d{1,9} \[\w{1,10}\]"
+    r" \[(?P<host>[\w.\-]{1,253})\] \[workload:(?P<rank>\d{1,7})\((?P<local>\d{1,4})\) infra:\d{1,7}\(\d{1,4}\)\] ",
+    re.ASCII,
+)
+_LAYERS = 6  # prefixes on top of each other; three were seen
+
+_OWN = re.compile(
+    r"\W{0,8}rekindle\b|[^\n]{0,80}[\s\[\"'(]rekindle(?:\.[\w.]{1,60})?(?:\[\d+\])?[\])\"']?\s?[:|]", re.IGNORECASE
+)
+_RULE = re.compile(r"\(\?(?:P<\w|:|i[):])|[\"'](?:pattern|regex|must_not|unless|example)[\"']\s*:")
+_QUOTED_NAME = re.compile(r"[`'\"]([a-z0-9_]{1,30}(?:\.[a-z0-9_]{1,30}){1,3})[`'\"]")
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """What the wrapping of a line said. `task` is Slurm's task, usually the global rank."""
+
+    task: int | None = None
+    rank: int | None = None
+    local_rank: int | None = None
+    host: str | None = None
+    address: str | None = None
+    at: datetime | None = None
+
+    @property
+    def label(self) -> str:
+        """Tells speakers of one stream apart, also before their ranks are known."""
+        parts = (self.task, self.rank, self.local_rank, self.host, self.address)
+        return "/".join("" if part is None else str(part) for part in parts)
+
+
+NOTHING = Said()
+
+
+@dataclass(frozen=True, slots=True)
+class Cleaned:
+    """A line without its wrapping. `partial`: the container runtime cut it, the rest follows."""
+
+    text: str
+    said: Said = NOTHING
+    partial: bool = False
+
+
+def clean(line: str) -> Cleaned:
+    """The line without its wrapping. Never fails."""
+    text = line[:LINE_LIMIT]
+    if "\r" in text:
+        text = _last_state(text)
+    if "\x1b" in text:
+        text = _COLOUR.sub("", text)
+    if text[:1] not in STARTS:
+        return Cleaned(text)
+    said, partial = NOTHING, False
+    for _ in range(_LAYERS):
+        if (found := _CONTAINER.match(text)) is not None:
+            said, partial = replace(said, at=_moment(found["at"])), found["part"] == "P"
+        elif (found := _TASK.match(text)) is not None and said.task is None:
+            said = replace(said, task=int(found["task"]))
+        elif (found := _ROLE.match(text)) is not None:
+            said = _role(said, found["role"], int(found["number"]))
+        elif (found := _RAY.match(text)) is not None:
+            said = replace(said, address=found["ip"])
+        elif (found := _AGENT.match(text)) is not None:
+            said = replace(said, rank=int(found["rank"]), local_rank=int(found["local"]), host=found["host"])
+        else:
+            break
+        text = text[found.end() :]
+    return Cleaned(text, said, partial)
+
+
+def is_own(text: str, names: frozenset[str]) -> bool:
+    """Whether the line is Rekindle's own output or the text of a rule (`names`: the signatures').
+
+    Our programs begin their lines with `rekindle`; a rule's text holds regular expression groups, the keys of our
+    catalogue, or a signature's name in quotes. Nothing of it may be evidence (traps 1 and 2).
+    """
+    if ("ekindle" in text or "EKINDLE" in text) and _OWN.match(text) is not None:
+        return True
+    if _RULE.search(text) is not None:
+        return True
+    return any(name in names for name in _QUOTED_NAME.findall(text))
+
+
+def _last_state(text: str) -> str:
+    """The last piece between carriage returns that says anything."""
+    pieces = [piece for piece in text.split("\r") if piece.strip()]
+    return pieces[-1] if pieces else ""
+
+
+def _role(said: Said, role: str, number: int) -> Said:
+    """`[rank5]:` is a global rank, `[default3]:` a local one."""
+    if role == "rank":
+        return replace(said, rank=number)
+    return replace(said, local_rank=number)
+
+
+def _moment(text: str) -> datetime | None:
+    """A container runtime's stamp: UTC or with its offset, nanoseconds cut to microseconds."""
+    shortened = re.sub(r"(\.\d{6})\d+", r"\1", text)
+    try:
+        moment = datetime.fromisoformat(shortened)
+    except ValueError:
+        return None
+    return moment if moment.tzinfo is not None else None

@@ -1,0 +1,162 @@
+"""Which symptoms do the lines of an attempt show?
+
+Every line with a fault belongs to one finding: that of its signature and fingerprint. Ranks that print the same are
+one finding with a count, the first five lines as evidence, and the first ranks and hosts by name. The number of
+findings is bounded; counts go on. What a finding says does not depend on how the records were cut into turns.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from detectors.catalogue.catalogue import catalogue
+from detectors.catalogue.detector import Known, State, Step, quote, quote_from, stored_quote
+from detectors.catalogue.entries import Signature
+from detectors.catalogue.fingerprints import fingerprint, normalised
+from detectors.catalogue.linear import encoded
+from detectors.catalogue.matching import Hit
+from detectors.catalogue.readings import Reading
+from detectors.catalogue.records import Context, Finding
+from detectors.catalogue.role import Role
+
+NAME = "crash"
+CAUSES_KEPT = 40  # findings of roots and candidates
+VICTIMS_KEPT = 24  # findings of everything else: a cascade leaves the causes their room
+PER_SIGNATURE = 8  # further texts of the same signature share one finding
+EVIDENCE_KEPT = 5
+NAMED_AT_MOST = 32  # ranks and hosts that a finding lists
+
+_CAUSES = (Role.ROOT, Role.CANDIDATE)
+
+
+@dataclass
+class Symptom:
+    """One finding in the making; JSON as its state."""
+
+    signature: str
+    fingerprint: str
+    role: str
+    at: str
+    basis: str
+    step: int | None
+    place: str = ""
+    injected: bool = False
+    count: int = 0
+    hosts: list[str] = field(default_factory=list)
+    ranks: list[int] = field(default_factory=list)
+    evidence: list[list[Any]] = field(default_factory=list)
+
+    def add(self, reading: Reading) -> None:
+        """One more line of it."""
+        self.count += 1
+        if len(self.evidence) < EVIDENCE_KEPT:
+            self.evidence.append(stored_quote(quote(reading)))
+        self.hosts += [host for host in reading.hosts if host not in self.hosts][: NAMED_AT_MOST - len(self.hosts)]
+        self.ranks += [rank for rank in reading.ranks if rank not in self.ranks][: NAMED_AT_MOST - len(self.ranks)]
+        at = reading.moment.isoformat()
+        if reading.at is not None and (self.basis != "line" or reading.moment < datetime.fromisoformat(self.at)):
+            self.at, self.basis = at, "line"
+
+
+def fold(state: State, readings: Sequence[Reading], known: Known, context: Context, now: datetime) -> Step:
+    """The symptoms after these readings; those that got new lines are given as findings."""
+    symptoms = {key: Symptom(**row) for key, row in state.get("symptoms", {}).items()}
+    beyond = int(state.get("beyond", 0))
+    hosts = frozenset(context.nodes) | frozenset(node.partition(".")[0] for node in context.nodes)
+    touched: dict[str, None] = {}
+    for index, reading in enumerate(readings):
+        fault = reading.fault
+        if fault is None or fault.signature.symptom in ("none", "nan"):
+            continue
+        step, phase = known.at[index] if known.at else (None, "")
+        print_ = _fingerprint(fault, reading, hosts, phase)
+        key = _key(symptoms, fault, print_)
+        if key is None:
+            beyond += 1
+            continue
+        if key not in symptoms:
+            symptoms[key] = _begin(fault, reading, print_, step)
+        symptoms[key].add(reading)
+        touched[key] = None
+    findings = tuple(_finding(key, symptoms[key]) for key in touched)
+    made = {"symptoms": {key: dict(vars(symptom)) for key, symptom in symptoms.items()}, "beyond": beyond}
+    return Step(made, known, findings)
+
+
+def _fingerprint(fault: Hit, reading: Reading, hosts: frozenset[str], phase: str) -> str:
+    text = ""
+    if not fault.signature.id.startswith("xid."):  # one fault of a GPU prints a burst of different details
+        text = normalised(encoded(reading.text)[fault.start :].decode("utf-8", "replace"), hosts)
+    return fingerprint(fault.signature.layer, fault.signature.id, text, reading.place, phase)
+
+
+def _key(symptoms: dict[str, Symptom], fault: Hit, print_: str) -> str | None:
+    """The key of the finding a line belongs to; `None` when there is no room for another one."""
+    name = f"{fault.signature.id}:{'' if fault.role is fault.signature.role else f'{fault.role}:'}"
+    own = f"{name}{print_[:12]}"
+    if own in symptoms:
+        return own
+    cause = fault.role in _CAUSES
+    alike = [key for key in symptoms if key.startswith(name)]
+    if len(alike) >= PER_SIGNATURE:
+        return alike[-1]
+    kept = sum((symptom.role in _CAUSES) == cause for symptom in symptoms.values())
+    if kept >= (CAUSES_KEPT if cause else VICTIMS_KEPT):
+        return alike[-1] if alike else None
+    return own
+
+
+def _begin(fault: Hit, reading: Reading, print_: str, step: int | None) -> Symptom:
+    return Symptom(
+        signature=fault.signature.id,
+        fingerprint=print_,
+        role=fault.role.value,
+        at=reading.moment.isoformat(),
+        basis="line" if reading.at is not None else "file",
+        step=step,
+        place=reading.place,
+        injected=bool(fault.tags),
+    )
+
+
+def _finding(key: str, symptom: Symptom) -> Finding:
+    signature = catalogue().signature(symptom.signature)
+    return Finding(
+        key=key,
+        kind=signature.anomaly_kind,
+        sentence=_sentence(signature, symptom),
+        happened_at=datetime.fromisoformat(symptom.at),
+        basis=symptom.basis,
+        signature=signature.id,
+        layer=signature.layer,
+        role=Role(symptom.role),
+        fingerprint=symptom.fingerprint,
+        step=symptom.step,
+        nodes=tuple(sorted(symptom.hosts)),
+        ranks=tuple(sorted(symptom.ranks)),
+        evidence=tuple(quote_from(row) for row in symptom.evidence),
+        confidence=signature.confidence,
+        count=symptom.count,
+    )
+
+
+def _sentence(signature: Signature, symptom: Symptom) -> str:
+    """What an operator reads."""
+    words = signature.says
+    if symptom.place:
+        words += f" in {symptom.place}"
+    if symptom.hosts:
+        words += f" on {_listed(sorted(symptom.hosts))}"
+    elif symptom.ranks:
+        words += f" on rank {_listed([str(rank) for rank in sorted(symptom.ranks)])}"
+    if symptom.count > 1:
+        words += f", {symptom.count} times"
+    if symptom.injected:
+        words += " (a fault injected on purpose)"
+    return f"{words}."
+
+
+def _listed(names: Sequence[str]) -> str:
+    shown = ", ".join(names[:4])
+    return shown if len(names) <= 4 else f"{shown} and {len(names) - 4} more"

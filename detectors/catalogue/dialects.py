@@ -1,0 +1,162 @@
+"""Which step does a progress line report? The dialects of the reference, 4.15, and a few of our own.
+
+A dialect is a counter of its own; the numbers of two dialects are never compared. Most catch the step as `i`; what
+is special about the others stands here.
+"""
+
+import math
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from detectors.catalogue.matching import Hit
+
+STEPS, BARS, EPOCHS = 0, 1, 2
+LARGEST_STEP = 10**12
+LONGEST_STEP_SECONDS = 7 * 86400.0
+
+_LOSS = re.compile(
+    r"(?:\blm loss|\btrain_loss|\breduced_train_loss|\bactor/pg_loss|loss/train/total|(?<![\w/])loss)"
+    r"['\"]?\s{0,3}[:=|]\s{0,6}'?"
+    r"(?P<loss>-?\d[\d.]{0,20}(?:[eE][+\-]?\d{1,3})?|nan|NaN|-?inf)\b"
+)
+_GLOBAL_STEP = re.compile(r"\bglobal_step: ?(\d{1,12})\b", re.ASCII)
+_UPDATES = re.compile(r"\bnum_updates=(\d{1,12})\b", re.ASCII)
+_SECONDS = re.compile(r"train_step_timing in s: ?([\d.]{1,12})|timing_s/step: ?([\d.]{1,12})")
+_EPOCH_BAR = re.compile(r"[Ee]poch[ :=#]{0,3}\[?(\d{1,6})")
+_TRAINING_BAR = re.compile(r"\s*(?:\S{0,40}\b(?:[Ee]poch|[Tt]rain\w*|[Ss]teps?|[Ii]ter\w*)\b|$|\d)", re.ASCII)
+_SKIPPED = re.compile(r"number of skipped iterations:\s{0,6}[1-9]")
+_RANKS = {"prog.tqdm": BARS, "prog.epoch": EPOCHS}
+_SUFFIXES = {"k": 1e3, "K": 1e3, "M": 1e6, "B": 1e9}
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What one progress line tells.
+
+    `dialect` names the counter; empty when the line shows activity (a bar of an evaluation or a download) and no
+    step. `seconds`: of one step. `nan`: the loss is not a number; `None` when the line reports no loss. `rank`: how
+    good a clock the dialect is, the lower the better.
+    """
+
+    dialect: str = ""
+    step: int | None = None
+    total: int | None = None
+    seconds: float | None = None
+    loss: float | None = None
+    nan: bool | None = None
+    rank: int = STEPS
+
+
+def told(hit: Hit, text: str) -> Told:
+    """What a line with a signature of kind `progress` tells."""
+    special = _SPECIAL.get(hit.signature.id)
+    dialect, step, total = special(hit.words, text) if special else _plain(hit)
+    loss, nan = _loss(hit, text)
+    return Told(dialect, step, total, _seconds(hit.words, text), loss, nan, _RANKS.get(hit.signature.id, STEPS))
+
+
+Place = tuple[str, int | None, int | None]
+
+
+def _plain(hit: Hit) -> Place:
+    step = _count(hit.words.get("i"))
+    return (hit.signature.id if step is not None else ""), step, _count(hit.words.get("n"))
+
+
+def _bar(words: Mapping[str, str], text: str) -> Place:
+    """A progress bar counts training steps only when its title says so or when it has none."""
+    title = text[: max(0, text.find(f"{words['pct']}%|"))].strip()
+    step, total = _count(words.get("i")), _count(words.get("n"))
+    if _TRAINING_BAR.match(title) is None or step is None or not total:
+        return "", None, None
+    epoch = _EPOCH_BAR.search(title)
+    return f"prog.tqdm/{total}", step + (int(epoch[1]) * total if epoch else 0), None if epoch else total
+
+
+def _epochs(words: Mapping[str, str], text: str) -> Place:
+    """Counters that start again with every epoch."""
+    step, total, epoch = _count(words.get("i")), _count(words.get("n")), _count(words.get("e")) or 0
+    return "prog.meters", None if step is None else epoch * (total or 0) + step, None
+
+
+def _nemo(words: Mapping[str, str], text: str) -> Place:
+    found = _GLOBAL_STEP.search(text)
+    if found is not None:
+        return "prog.nemo2", int(found[1]), None
+    _, step, _ = _epochs(words, text)
+    return "prog.nemo2", step, None
+
+
+def _fairseq(words: Mapping[str, str], text: str) -> Place:
+    found = _UPDATES.search(text)
+    _, step, _ = _epochs(words, text)
+    return "prog.fairseq", int(found[1]) if found is not None else step, None
+
+
+def _composer(words: Mapping[str, str], text: str) -> Place:
+    if "i" in words:
+        return "prog.composer", _count(words["i"]), _count(words.get("n"))
+    batch, batches = _count(words.get("b")), _count(words.get("bn"))
+    if batch is None:
+        return "", None, None
+    epoch = max(0, (_count(words.get("e")) or 1) - 1)
+    return "prog.composer", epoch * (batches or 0) + batch, None
+
+
+def _no_step(words: Mapping[str, str], text: str) -> Place:
+    return "", None, None
+
+
+_SPECIAL: dict[str, Callable[[Mapping[str, str], str], Place]] = {
+    "prog.tqdm": _bar,
+    "prog.meters": _epochs,
+    "prog.nemo2": _nemo,
+    "prog.fairseq": _fairseq,
+    "prog.composer": _composer,
+    "prog.hf": _no_step,
+    "prog.megatron_eval": _no_step,
+}
+
+
+def _loss(hit: Hit, text: str) -> tuple[float | None, bool | None]:
+    """The loss when it is a number, and whether it is none.
+
+    Megatron leaves the field out when the loss is not a number, but also while it searches its loss scale.
+    """
+    found = _LOSS.search(text)
+    if found is None:
+        missing = hit.signature.id == "prog.megatron" and _SKIPPED.search(text) is None
+        return None, True if missing else None
+    value = float(found["loss"]) if found["loss"].count(".") < 2 else math.nan
+    return (value, False) if math.isfinite(value) else (None, True)
+
+
+def _seconds(words: Mapping[str, str], text: str) -> float | None:
+    """Seconds of one step, when the line tells them."""
+    value = None
+    if "ms" in words:
+        value = _scaled(words["ms"], 0.001)
+    elif "t" in words and "unit" in words:
+        value = _scaled(words["t"], 0.001 if words["unit"] == "ms" else 1.0)
+    elif "s" in words:
+        value = _scaled(words["s"], 1.0)
+    elif "u" in words and (rate := _scaled(words.get("rate", ""), 1.0)):
+        value = rate if words["u"] == "s/it" else 1.0 / rate
+    elif (found := _SECONDS.search(text)) is not None:
+        value = _scaled(found[1] or found[2], 1.0)
+    return value if value is not None and 0 < value <= LONGEST_STEP_SECONDS else None
+
+
+def _scaled(word: str, unit: float) -> float | None:
+    """A number that may end with k, K, M or B."""
+    scale = _SUFFIXES.get(word[-1:], 1.0)
+    try:
+        return float(word.rstrip("kKMB")) * scale * unit
+    except ValueError:
+        return None
+
+
+def _count(word: str | None) -> int | None:
+    value = _scaled(word, 1.0) if word else None
+    return int(value) if value is not None and 0 <= value <= LARGEST_STEP else None

@@ -1,0 +1,212 @@
+"""Has an attempt stood still for longer than its own history explains?
+
+The clock is that of the reads: it runs from the read that last showed a movement, up to the moment until which
+every stream has been read. What was not looked at proves nothing (trap 32), so a blind, suspended or ending attempt
+is never judged, and a stamp that is placed wrongly can never make a hang.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from detectors.catalogue.catalogue import catalogue
+from detectors.catalogue.detector import Known, Rhythm, State, Step, moment, stored
+from detectors.catalogue.fingerprints import fingerprint
+from detectors.catalogue.kind import AnomalyKind
+from detectors.catalogue.layer import Layer
+from detectors.catalogue.moments import PAUSES
+from detectors.catalogue.readings import Reading
+from detectors.catalogue.records import Context, Finding
+from detectors.catalogue.role import Role
+from schedulers.states import JobState
+
+NAME = "hang"
+SIGNATURE = "hang.silence"
+LINES_KNOWN = 20  # step lines after which the own rhythm counts (reference, section 9)
+GAPS_KNOWN = 2  # intervals below which even the cold limit would guess
+ALONE = 2.0  # without a second witness it takes twice the time
+OWN_LONGEST = 1.5  # a silence that the attempt has lately come back from is no hang by itself
+SURE, LIKELY = 0.95, 0.8  # confidence with and without a second witness; not measured
+
+
+@dataclass(frozen=True)
+class Allowance:
+    """How long an attempt may be silent now, and why. `alone`: without a second witness."""
+
+    seconds: float
+    alone: float
+    because: str
+
+
+@dataclass(frozen=True)
+class Silence:
+    """A silence that is too long. `witness`: signature of the second witness, or empty."""
+
+    since: datetime
+    until: datetime
+    seconds: float
+    witness: str
+    limit: Allowance
+
+
+@dataclass(frozen=True)
+class Memory:
+    """`since`: a silence counts from here at the earliest (the attempt was not running). `key`: the open hang."""
+
+    since: datetime | None = None
+    witness: str = ""
+    witness_at: datetime | None = None
+    key: str = ""
+    quiet_at: datetime | None = None
+    told: Mapping[str, int] | None = None
+
+    @classmethod
+    def of(cls, state: State) -> "Memory":
+        """From its JSON."""
+        return cls(
+            since=moment(state.get("since")),
+            witness=state.get("witness", ""),
+            witness_at=moment(state.get("witness_at")),
+            key=state.get("key", ""),
+            quiet_at=moment(state.get("quiet_at")),
+            told=dict(state.get("told", {})),
+        )
+
+    def state(self) -> State:
+        """As JSON."""
+        return {
+            "since": stored(self.since),
+            "witness": self.witness,
+            "witness_at": stored(self.witness_at),
+            "key": self.key,
+            "quiet_at": stored(self.quiet_at),
+            "told": dict(self.told or {}),
+        }
+
+
+def fold(state: State, readings: Sequence[Reading], known: Known, context: Context, now: datetime) -> Step:
+    """A finding when the attempt has just been found silent for too long; its key again when it moved after all."""
+    memory = _witnessed(Memory.of(state), readings)
+    rhythm = known.rhythm
+    quiet_at = _quiet_at(rhythm, context)
+    ended: tuple[str, ...] = ()
+    if memory.key and (quiet_at != memory.quiet_at or rhythm.phase == "ended"):
+        ended, memory = (memory.key,), replace(memory, key="", quiet_at=None)
+    if context.state is not JobState.RUNNING:
+        memory = replace(memory, since=now)
+    if memory.key or not _judged(context) or quiet_at is None or rhythm.phase == "ended":
+        return Step(memory.state(), known, ended=ended)
+    start = max(quiet_at, memory.since) if memory.since is not None else quiet_at
+    seen_until = min(now, context.last_read_at) if context.last_read_at is not None else now
+    silence = (seen_until - start).total_seconds()
+    limit = allowance(rhythm, context.limits)
+    witness = memory.witness if memory.witness_at is not None and memory.witness_at >= start else ""
+    if silence <= (limit.seconds if witness else limit.alone):
+        return Step(memory.state(), known, ended=ended)
+    told = dict(memory.told or {})
+    key = _key(rhythm, told)
+    memory = replace(memory, key=key, quiet_at=quiet_at, told=told)
+    return Step(
+        memory.state(),
+        known,
+        (_finding(key, rhythm, Silence(quiet_at, seen_until, silence, witness, limit)),),
+        ended,
+    )
+
+
+def allowance(rhythm: Rhythm, limits: Mapping[str, float]) -> Allowance:
+    """The limits of silence in seconds for an attempt with this rhythm.
+
+    A pause that has a phase line is measured against the longest one of its kind, or, the first time, against the
+    start-up limit: nobody knows yet how long this job saves or evaluates.
+    """
+    own = limits["hang_factor"] * rhythm.gap if rhythm.gap is not None else 0.0
+    if rhythm.phase in PAUSES or _at_its_last_step(rhythm):
+        seen = rhythm.worst.get(rhythm.phase)
+        pause = limits["startup_seconds"] if seen is None else limits["hang_factor"] * seen
+        seconds = max(limits["phase_floor_seconds"], pause, own)
+        return Allowance(seconds, ALONE * seconds, f"while {rhythm.phase}")
+    if rhythm.step is None or rhythm.gap is None or rhythm.lines <= GAPS_KNOWN:
+        seconds = max(limits["startup_seconds"], own)
+        return Allowance(seconds, ALONE * seconds, "before its rhythm is known")
+    if rhythm.lines < LINES_KNOWN:
+        seconds = max(limits["hang_cold_seconds"], own)
+        return Allowance(seconds, ALONE * seconds, f"with only {rhythm.lines} step lines known")
+    seconds = max(limits["hang_floor_seconds"], own)
+    alone = max(ALONE * seconds, OWN_LONGEST * (rhythm.longest or 0.0))
+    return Allowance(seconds, alone, f"with a step line every {_spoken(rhythm.gap)}")
+
+
+def _judged(context: Context) -> bool:
+    return context.state is JobState.RUNNING and not context.blind
+
+
+def _quiet_at(rhythm: Rhythm, context: Context) -> datetime | None:
+    """Since when it is silent. Before the first step any line is a sign of life: its format may be unknown."""
+    if rhythm.step is not None:
+        return rhythm.quiet_at
+    known = [at for at in (rhythm.quiet_at, rhythm.line_at, context.started_at) if at is not None]
+    return max(known) if known and context.started_at is not None else None
+
+
+def _at_its_last_step(rhythm: Rhythm) -> bool:
+    return rhythm.total is not None and rhythm.step is not None and rhythm.step >= rhythm.total
+
+
+def _witnessed(memory: Memory, readings: Sequence[Reading]) -> Memory:
+    """The newest line that is a second witness: it names a hang, or a root of something."""
+    for reading in readings:
+        fault = reading.fault
+        if fault is not None and (fault.signature.kind == "hang" or fault.role is Role.ROOT):
+            at = max(memory.witness_at or reading.record.read_at, reading.record.read_at)
+            memory = replace(memory, witness=fault.signature.id, witness_at=at)
+    return memory
+
+
+def _key(rhythm: Rhythm, told: dict[str, int]) -> str:
+    """`hang:4200`, and `hang:4200:2` when it hangs at the same step again after it had moved."""
+    name = f"hang:{rhythm.step if rhythm.step is not None else 'start'}"
+    told[name] = told.get(name, 0) + 1
+    while len(told) > 16:
+        del told[next(iter(told))]
+    return name if told[name] == 1 else f"{name}:{told[name]}"
+
+
+def _finding(key: str, rhythm: Rhythm, silence: Silence) -> Finding:
+    happened_at = rhythm.step_at if rhythm.step is not None and rhythm.step_at is not None else silence.since
+    layer = catalogue().signature(silence.witness).layer if silence.witness else Layer.UNKNOWN
+    return Finding(
+        key=key,
+        kind=AnomalyKind.HANG,
+        sentence=_sentence(rhythm, silence),
+        happened_at=happened_at,
+        basis="step" if rhythm.step is not None else "state" if rhythm.line_at is None else "file",
+        signature=SIGNATURE,
+        layer=layer if layer is Layer.FRAMEWORK_COMM else Layer.UNKNOWN,
+        role=Role.CANDIDATE,
+        fingerprint=fingerprint(Layer.UNKNOWN, SIGNATURE, silence.witness, phase=rhythm.phase),
+        step=rhythm.step,
+        evidence=(rhythm.last,) if rhythm.last is not None else (),
+        confidence=SURE if silence.witness else LIKELY,
+    )
+
+
+def _sentence(rhythm: Rhythm, silence: Silence) -> str:
+    limit, witness = silence.limit, silence.witness
+    where = f"No step after {rhythm.step}" if rhythm.step is not None else "No step and no line"
+    allowed = limit.seconds if witness else limit.alone
+    words = f"{where} for {_spoken(silence.seconds)}; {_spoken(allowed)} are allowed {limit.because}"
+    words += f"; '{witness}' is a second witness" if witness else "; no second witness"
+    if rhythm.step is not None and rhythm.line_at is not None:
+        alive_for = (rhythm.line_at - silence.since).total_seconds()
+        if alive_for > limit.seconds / 2:
+            ago = max(0.0, (silence.until - rhythm.line_at).total_seconds())
+            words += f"; the log is alive, its last line came {_spoken(ago)} ago"
+    return f"{words}."
+
+
+def _spoken(seconds: float) -> str:
+    """`90 s`, `12 min`, `2.5 h`."""
+    if seconds < 120:
+        return f"{seconds:.3g} s"
+    return f"{seconds / 60:.3g} min" if seconds < 7200 else f"{seconds / 3600:.3g} h"

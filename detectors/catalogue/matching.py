@@ -1,0 +1,181 @@
+"""Which signatures does a line have, once look-alikes and precedence have spoken?
+
+All patterns are looked for in one pass (`linear.Many`); only what that pass finds is looked at with its exact
+pattern, which also gives the caught words. Look-alikes are a second set, asked only about lines with a fault.
+"""
+
+import functools
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from detectors.catalogue import linear
+from detectors.catalogue.catalogue import Catalogue, Lookalike, catalogue
+from detectors.catalogue.entries import Signature
+from detectors.catalogue.refining import refined
+from detectors.catalogue.role import Role
+
+TRACEBACK = "traceback"
+RANK_MAP = "rank_map"
+ADDRESS = "address"
+MARKS = (
+    (TRACEBACK, r"Traceback \(most recent call last\)|^Exception ignored in: "),
+    (RANK_MAP, r"NCCL INFO (?:ncclCommInit\w*(?:_impl)? )?comm 0x[0-9a-f]+ rank \d+ n[rR]anks \d+ cudaDev \d+"),
+    (ADDRESS, r"Bootstrap ?: Using [^:\s]+:[0-9a-fA-F.:]+<\d+>"),
+)
+"""Lines that prove nothing and are needed: the start of a traceback, who runs where, whose address it is."""
+
+_STRENGTH = {Role.ROOT: 0, Role.CANDIDATE: 1, Role.CONFIRM: 2, Role.SECONDARY: 3, Role.NONE: 4}
+_CAUSES = (Role.ROOT, Role.CANDIDATE)
+_UPTIME = re.compile(r"^(?:<\d{1,4}>)?\[\s*(\d{1,12}\.\d{1,9})\]", re.ASCII)
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """A signature of a line. `words`: what its groups caught; `start` and `end`: bytes of the encoded line.
+
+    `role` is the signature's, or weaker when a look-alike says so; `tags` names look-alikes that mark it.
+    """
+
+    signature: Signature
+    words: dict[str, str]
+    start: int
+    end: int
+    role: Role
+    tags: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """What a line has. `fault`: the strongest symptom; `others`: steps, checkpoints, phases and ends."""
+
+    fault: Hit | None = None
+    others: tuple[Hit, ...] = ()
+    marks: frozenset[str] = frozenset()
+
+
+NOTHING = Match()
+
+
+class Matcher:
+    """The whole catalogue, compiled. One per process is enough: it has no state and may be used by threads."""
+
+    def __init__(self, known: Catalogue) -> None:
+        self._known = known
+        self._signatures = known.signatures
+        self._lookalikes = known.lookalikes
+        self.touched = linear.Many([s.pattern for s in self._signatures] + [mark for _, mark in MARKS]).touched
+        self._alike = linear.Many([alike.pattern for alike in self._lookalikes]).touched
+        self._exact: dict[str, linear.Exact] = {}
+        self._losers = _losers(known)
+        self.names = frozenset(s.id for s in (*known.signatures, *known.derived))
+
+    def match(self, raw: bytes, touched: Sequence[int], closing: bool = False) -> Match:
+        """What the encoded line `raw` has, given what `touched(raw)` gave.
+
+        `closing`: the line ends a traceback, so that no look-alike may hide it.
+        """
+        count = len(self._signatures)
+        marks = frozenset(MARKS[number - count][0] for number in touched if number >= count)
+        hits = [hit for number in sorted(touched) if number < count and (hit := self._hit(number, raw)) is not None]
+        if not hits:
+            return Match(marks=marks) if marks else NOTHING
+        hits = self._preferred(hits)
+        faults = [hit for hit in hits if hit.signature.is_fault]
+        if faults:
+            faults = self._doubted(faults, raw, closing)
+        others = tuple(hit for hit in hits if not hit.signature.is_fault)
+        return Match(min(faults, key=_strength) if faults else None, others, marks)
+
+    def _hit(self, number: int, raw: bytes) -> Hit | None:
+        signature = self._signatures[number]
+        found = self._search(signature.pattern, raw)
+        if found is None or (signature.unless and self._search(signature.unless, raw) is not None):
+            return None
+        return Hit(signature, found.words, found.start, found.end, signature.role)
+
+    def _search(self, pattern: str, raw: bytes) -> linear.Found | None:
+        exact = self._exact.get(pattern)
+        if exact is None:
+            exact = self._exact[pattern] = linear.Exact(pattern)
+        return exact.search(raw)
+
+    def _preferred(self, hits: list[Hit]) -> list[Hit]:
+        """Without the losers of the precedence, and each seen at a second look."""
+        if len(hits) > 1:
+            present = {hit.signature.id for hit in hits}
+            hits = [hit for hit in hits if not self._loses(hit.signature, present, hits)]
+        seen = []
+        for hit in hits:
+            name = refined(hit.signature.id, hit.words)
+            if name != hit.signature.id:
+                signature = self._known.signature(name)
+                seen.append(replace(hit, signature=signature, role=signature.role))
+            else:
+                seen.append(hit)
+        return seen
+
+    def _loses(self, signature: Signature, present: set[str], hits: Iterable[Hit]) -> bool:
+        winners = self._losers.get(signature.id)
+        if winners is None:
+            return False
+        if "*" in winners and any(hit.signature.is_fault and hit.signature.id != signature.id for hit in hits):
+            return True
+        return not winners.isdisjoint(present)
+
+    def _doubted(self, faults: list[Hit], raw: bytes, closing: bool) -> list[Hit]:
+        """What look-alikes leave of the faults of a line."""
+        for number in sorted(self._alike(raw) or ()):
+            alike = self._lookalikes[number]
+            found = self._search(alike.pattern, raw)
+            if found is None or alike.mode == "table" or not _holds(alike, raw):
+                continue
+            if closing and alike.scope != "span" and alike.mode not in ("tag", "demote"):
+                continue
+            span = (found.start, found.end) if alike.scope == "span" else (0, len(raw))
+            faults = [left for hit in faults if (left := _judged(hit, alike, span)) is not None]
+        return faults
+
+
+@functools.cache
+def matcher() -> Matcher:
+    """The matcher of this process, compiled at its first use."""
+    return Matcher(catalogue())
+
+
+def _losers(known: Catalogue) -> dict[str, set[str]]:
+    """For every signature that gives way: the names it gives way to; `cuda.*` is written out."""
+    losers: dict[str, set[str]] = {}
+    for winner, loser in known.precedence:
+        if winner != "*" and winner.endswith("*"):
+            names = {s.id for s in known.signatures if s.id.startswith(winner[:-1])}
+        else:
+            names = {winner}
+        losers.setdefault(loser, set()).update(names - {loser})
+    return losers
+
+
+def _holds(alike: Lookalike, raw: bytes) -> bool:
+    """Whether a look-alike's own condition holds."""
+    if not alike.uptime_below_seconds:
+        return True
+    found = _UPTIME.match(raw[:40].decode("ascii", "replace"))
+    return found is not None and float(found[1]) < alike.uptime_below_seconds
+
+
+def _judged(hit: Hit, alike: Lookalike, span: tuple[int, int]) -> Hit | None:
+    """The hit after one look-alike: as it is, weaker, marked, or `None`."""
+    if alike.mode == "tag":
+        return replace(hit, tags=(*hit.tags, alike.id))
+    if alike.mode == "state":
+        return None
+    if hit.role not in _CAUSES or not (span[0] <= hit.start and hit.end <= span[1]):
+        return hit
+    if alike.mode in ("veto", "count"):
+        return None
+    return replace(hit, role=Role.SECONDARY)
+
+
+def _strength(hit: Hit) -> tuple[int, float, int, str]:
+    """Roots before candidates; then the surer, then the one that caught more of the line."""
+    return _STRENGTH[hit.role], -hit.signature.confidence, hit.start - hit.end, hit.signature.id

@@ -1,0 +1,42 @@
+"""What does a line tell about checkpoints and phases? (reference, 4.16 and 4.17)"""
+
+import re
+from dataclasses import dataclass
+
+from detectors.catalogue.matching import Hit
+
+PAUSES = frozenset({"saving", "loading", "evaluating"})
+"""Phases in which no step is expected: each has a limit of its own (trap 7)."""
+
+_STEP_WORDS = ("i", "i2", "j", "k")
+_PATH_WORDS = ("p", "p2", "q", "s", "tag")
+_IN_PATH = re.compile(r"(?:iter(?:ation)?|step|ba|checkpoint|ckpt|batch)[_\-=/]?0*(\d{1,12})", re.ASCII)
+_LAST_NUMBER = re.compile(r"/0*(\d{1,12})/?\Z", re.ASCII)
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """`what` is one of `entries.MOMENTS`; `step` is the checkpoint's, `None` when the line tells none."""
+
+    what: str
+    step: int | None = None
+
+
+def moment_of(hit: Hit, text: str) -> Moment | None:
+    """What a hit that is no step line tells, `None` when nothing follows from it."""
+    for what, word in hit.signature.moments:
+        if word in text:
+            return Moment(what, _step(hit))
+    return None
+
+
+def _step(hit: Hit) -> int | None:
+    for word in _STEP_WORDS:
+        if hit.words.get(word, "").isdecimal():
+            return int(hit.words[word])
+    for word in _PATH_WORDS:
+        path = hit.words.get(word, "")
+        found = _IN_PATH.findall(path) or _LAST_NUMBER.findall(path)
+        if found:
+            return int(found[-1])
+    return None

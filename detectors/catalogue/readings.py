@@ -1,0 +1,182 @@
+"""Which of the records say something, who says it and when? From records to readings, one pass over a line."""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from detectors.catalogue import matching, stamps
+from detectors.catalogue.catalogue import catalogue
+from detectors.catalogue.cleaning import NOTHING, STARTS, Cleaned, clean, is_own
+from detectors.catalogue.linear import encoded
+from detectors.catalogue.locating import Places, Speaker, numbers
+from detectors.catalogue.matching import Hit
+from detectors.catalogue.records import LINE_LIMIT, Context, Record
+from detectors.catalogue.tracebacks import Closed, Tracebacks
+
+PARTIALS_AT_ONCE = 64  # streams with an unfinished line of a container runtime
+
+_EXCEPTION = re.compile(r"\s{0,64}[A-Za-z_][\w.]{0,200}(?:: |:?$)")
+_RANK_FIELD = re.compile(r"rank=(\d{1,7})", re.ASCII)
+_RANK_WORDS = ("rank", "ranks", "r", "tasks", "task")
+_HOST_WORDS = ("host", "hosts", "node", "nodes", "h")
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """A record that says something.
+
+    `text` is the line without its wrapping, `at` the line's own plausible stamp. `place` is where in the program a
+    traceback that ends with this line broke. `hosts` and `ranks`: what the line is about (what it names, else its
+    speaker), limited to the attempt's nodes.
+    """
+
+    record: Record
+    text: str
+    fault: Hit | None
+    others: tuple[Hit, ...]
+    speaker: Speaker
+    at: datetime | None
+    place: str = ""
+    hosts: tuple[str, ...] = ()
+    ranks: tuple[int, ...] = ()
+
+    @property
+    def moment(self) -> datetime:
+        """When it was written: the line's own stamp, else the time of the read."""
+        return self.at or self.record.read_at
+
+
+class Reader:
+    """Turns records into readings: a fold, JSON as its state."""
+
+    def __init__(self, state: Mapping[str, Any], context: Context) -> None:
+        self.places = Places(dict(state.get("places", {})), context.nodes)
+        self._zones = stamps.Zones(dict(state.get("zones", {})))
+        self._tracebacks = Tracebacks(dict(state.get("tracebacks", {})))
+        self._blocks: dict[str, str] = {str(k): str(v) for k, v in dict(state.get("blocks", {})).items()}
+        self._partials: dict[str, str] = {str(k): str(v) for k, v in dict(state.get("partials", {})).items()}
+        self._matcher = matching.matcher()
+
+    def state(self) -> dict[str, Any]:
+        """As JSON."""
+        return {
+            "places": self.places.state(),
+            "zones": self._zones.state(),
+            "tracebacks": self._tracebacks.state(),
+            "blocks": self._blocks,
+            "partials": self._partials,
+        }
+
+    def read(self, records: Sequence[Record]) -> list[Reading]:
+        """The readings of `records`, in their order. Most lines cost one look at a set of patterns and no more."""
+        touched, tracebacks = self._matcher.touched, self._tracebacks
+        readings: list[Reading] = []
+        for record in records:
+            line = record.line
+            plain = line[:1] not in STARTS and "\r" not in line and "\x1b" not in line and len(line) <= LINE_LIMIT
+            cleaned = None
+            if not plain or self._partials:
+                cleaned = self._whole(record.stream, clean(line))
+                if cleaned is None:
+                    continue
+                line = cleaned.text
+            raw = encoded(line)
+            found = touched(raw)
+            if not found and not tracebacks:
+                continue
+            reading = self._look(record, cleaned or Cleaned(line), raw, found)
+            if reading is not None:
+                readings.append(reading)
+        return readings
+
+    def _whole(self, stream: str, cleaned: Cleaned) -> Cleaned | None:
+        """The line joined with the parts before it; `None` while its end is missing."""
+        begun = self._partials.pop(stream, "")
+        if cleaned.partial and len(self._partials) < PARTIALS_AT_ONCE:
+            self._partials[stream] = (begun + cleaned.text)[:LINE_LIMIT]
+            return None
+        if not begun:
+            return cleaned
+        again = clean(begun + cleaned.text)
+        return Cleaned(again.text, again.said if again.said != NOTHING else cleaned.said)
+
+    def _look(self, record: Record, cleaned: Cleaned, raw: bytes, found: Sequence[int]) -> Reading | None:
+        """A closer look at one line that the patterns or an open traceback ask for."""
+        text, said = cleaned.text, cleaned.said
+        closed = self._tracebacks.see(f"{record.stream}|{said.label}", text) if self._needs(raw, found) else None
+        if (not found and closed is None) or is_own(text, self._matcher.names):
+            return None
+        match = self._matcher.match(raw, found, closing=closed is not None and not closed.ignored)
+        if match.marks & {matching.RANK_MAP, matching.ADDRESS}:
+            self.places.learn_map(text)
+        fault = match.fault
+        if closed is not None:
+            fault = None if closed.ignored else fault or self._unnamed(text, raw)
+        if fault is None and not match.others:
+            return None
+        if fault is not None and fault.signature.id.startswith("elastic.block_"):
+            self._block(f"{record.stream}|{said.label}", fault)
+        return self._reading(record, cleaned, fault, match.others, closed)
+
+    def _unnamed(self, text: str, raw: bytes) -> Hit | None:
+        """The last line of a traceback that no signature knows is still an error of the program."""
+        if _EXCEPTION.match(text) is None:
+            return None
+        signature = catalogue().signature("py.exception")
+        return Hit(signature, {}, 0, len(raw), signature.role)
+
+    def _block(self, key: str, fault: Hit) -> None:
+        """A launcher's report names a host, then the rank that failed on it."""
+        if fault.signature.id == "elastic.block_host":
+            self._blocks[key] = self.places.node(fault.words["host"]) or ""
+            if len(self._blocks) > PARTIALS_AT_ONCE:
+                del self._blocks[next(iter(self._blocks))]
+        elif fault.signature.id == "elastic.block_rank" and (host := self._blocks.get(key)):
+            self.places.learn(int(fault.words["rank"]), host)
+
+    def _needs(self, raw: bytes, found: Sequence[int]) -> bool:
+        return bool(self._tracebacks) or (bool(found) and (b"Traceback" in raw or b"Exception ignored" in raw))
+
+    def _reading(
+        self, record: Record, cleaned: Cleaned, fault: Hit | None, others: tuple[Hit, ...], closed: Closed | None
+    ) -> Reading:
+        text, said = cleaned.text, cleaned.said
+        speaker = self.places.speaker(text, said, record)
+        stamp = None if said.at is not None else stamps.parse(text, record.read_at)
+        at = self._zones.place(stamp, record.read_at) if stamp is not None else said.at
+        hosts, ranks = self._about(fault, speaker) if fault is not None else ((), ())
+        place = closed.place if closed is not None else ""
+        return Reading(record, text, fault, others, speaker, at, place, hosts, ranks)
+
+    def _about(self, fault: Hit, speaker: Speaker) -> tuple[tuple[str, ...], tuple[int, ...]]:
+        """Hosts and ranks that a symptom is about; the map of ranks learns from lines that name both."""
+        signature, words = fault.signature, fault.words
+        ranks: list[int] = []
+        hosts: list[str] = []
+        if "rank" in signature.names:
+            ranks = [n for word in _RANK_WORDS if word in words for n in numbers(_number_part(words[word]))]
+        if "host" in signature.names:
+            hosts = [node for word in _HOST_WORDS if word in words for node in self.places.named(words[word])]
+        if ranks and hosts and signature.id.startswith("slurm.task"):
+            self.places.learn_tasks(ranks, hosts)
+        if not ranks and speaker.rank is not None:
+            ranks = [speaker.rank]
+        if not hosts and ranks and "rank" in signature.names:
+            hosts = [host for rank in ranks if (host := self.places.host_of(rank)) is not None]
+        if not hosts and speaker.host is not None and _speaks_of_itself(fault):
+            hosts = [speaker.host]
+        return tuple(dict.fromkeys(hosts)), tuple(dict.fromkeys(ranks))
+
+
+def _number_part(word: str) -> str:
+    """`/job:jax_worker/replica:0/task:7` names task 7, `StragglerId(rank=5, …)` rank 5; others hold only ranks."""
+    if "rank=" in word:
+        return ",".join(_RANK_FIELD.findall(word))
+    return word.rsplit("task:", 1)[-1]
+
+
+def _speaks_of_itself(fault: Hit) -> bool:
+    """Whether the speaker of the line is where it happened: not so where the line is the scheduler's own."""
+    return "host" in fault.signature.names or "rank" in fault.signature.names
