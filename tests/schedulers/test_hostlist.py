@@ -67,7 +67,7 @@ def test_the_limit_counts_all_words_together():
         (["n01"], "n01"),
         (["n03", "n01", "n02", "n02"], "n[01-03]"),
         (["n9", "n10", "n8"], "n[8-9],n10"),
-        (["n1", "n01"], "n01,n1"),
+        (["n1", "n01"], "n1,n01"),
         (["login", "n", "n1", "n3"], "login,n,n[1,3]"),
         (["gpu1-ib0", "gpu1-ib1", "gpu2-ib0"], "gpu1-ib[0-1],gpu2-ib0"),
     ],

@@ -1,0 +1,194 @@
+"""Is exactly the command run that was meant, and is a refusal told apart from an outcome that nobody knows?"""
+
+import pytest
+
+from schedulers.port import NoSuchJob, Refused, SchedulerError, Unclear, Unreachable
+from schedulers.slurm import commands
+from schedulers.slurm.adapter import Slurm
+from schedulers.transport import Answer, NoProgram, TimedOut, TooLong
+from tests.schedulers.recording import RECORDED, recorded
+from tests.schedulers.replay import Replay
+
+VERSIONS = sorted(folder.name for folder in RECORDED.iterdir())
+DONE = Answer(0, "", "")
+
+
+@pytest.fixture(params=VERSIONS)
+def version(request) -> str:
+    return request.param
+
+
+def number_of(version: str, name: str) -> int:
+    return int(recorded(version, f"job_{name}")[0][-1])
+
+
+def acting(
+    version: str, answer: str | Answer | Exception = DONE, name: str = "excluded"
+) -> tuple[Slurm, Replay, int]:
+    """A Slurm that knows one recorded job, gives `answer` to every action, and keeps its commands."""
+    replay = Replay(version, {"squeue": f"job_{name}", "scontrol": answer, "scancel": answer})
+    return Slurm(replay, 10), replay, number_of(version, name)
+
+
+ACTIONS = {
+    "mark": (lambda slurm, job: slurm.mark(job, "a b=c"), ("scontrol", "update", "JobId={}", "AdminComment=a b=c")),
+    "unmark": (lambda slurm, job: slurm.mark(job, ""), ("scontrol", "update", "JobId={}", "AdminComment=")),
+    "hold running": (
+        lambda slurm, job: slurm.requeue_hold(job, running=True),
+        ("scontrol", "requeuehold", "Incomplete", "{}"),
+    ),
+    "hold finished": (lambda slurm, job: slurm.requeue_hold(job, running=False), ("scontrol", "requeuehold", "{}")),
+    "exclude": (
+        lambda slurm, job: slurm.update_exclusions(job, ("n01", "n02")),
+        ("scontrol", "update", "JobId={}", "ExcNodeList=n01,n02"),
+    ),
+    "clear": (
+        lambda slurm, job: slurm.update_exclusions(job, ()),
+        ("scontrol", "update", "JobId={}", "ExcNodeList="),
+    ),
+    "release": (lambda slurm, job: slurm.release(job), ("scontrol", "release", "{}")),
+    "cancel": (lambda slurm, job: slurm.cancel(job), ("scancel", "{}")),
+}
+
+
+@pytest.mark.parametrize("action", ACTIONS)
+def test_an_action_looks_once_and_runs_one_command(version, action):
+    act, command = ACTIONS[action]
+    slurm, replay, number = acting(version)
+    act(slurm, number)
+    looked, did = replay.calls
+    assert commands.only_reads(looked) and not commands.only_reads(did)
+    assert did == tuple(word.format(number) for word in command)
+
+
+def test_the_last_task_of_an_array_is_spoken_of_as_a_task():
+    text = recorded("22.05", "job_array")[1].stdout
+    array = number_of("22.05", "array")
+    waiting = [line for line in text.split("\n") if line.startswith(f"{array}\x1f")]
+    last = Answer(0, waiting[-1] + "\n", "")
+    replay = Replay("22.05", {"squeue": last, "scontrol": DONE})
+    Slurm(replay, 10).requeue_hold(array, running=True)
+    assert replay.calls[-1][-1] == f"{array}_3"
+
+
+def test_nobody_acts_on_waiting_tasks_that_have_no_numbers(version):
+    slurm, replay, number = acting(version, name="array")
+    with pytest.raises(Refused, match="waiting tasks of an array"):
+        slurm.cancel(number)
+    assert all(commands.only_reads(argv) for argv in replay.calls)
+
+
+@pytest.mark.parametrize(
+    ("name", "error"),
+    [
+        ("refused_waiting", Refused),
+        ("refused_norequeue", Refused),
+        ("refused_follower", Refused),
+        ("refused_stranger", Refused),
+        ("refused_exclusions_running", Refused),
+        ("refused_exclusions_node", Refused),
+        ("refused_mark_finished", Refused),
+        ("refused_mark_stranger", Refused),
+        ("refused_release_stranger", Refused),
+        ("refused_cancel_stranger", Refused),
+        ("refused_long", Refused),
+        ("refused_unknown", NoSuchJob),
+        ("refused_mark_unknown", NoSuchJob),
+        ("refused_release_unknown", NoSuchJob),
+        ("down_requeuehold", Unclear),
+        ("down_mark", Unclear),
+        ("down_release", Unclear),
+        ("down_cancel", Unclear),
+        ("hung_requeuehold", Unclear),
+    ],
+)
+def test_a_recorded_failure_means_what_it_meant(version, name, error):
+    slurm, _, number = acting(version, name)
+    with pytest.raises(SchedulerError) as caught:
+        slurm.release(number)
+    assert type(caught.value) is error
+    answer = recorded(version, name)[1]
+    assert answer.stderr in caught.value.raw
+    assert answer.stderr.splitlines()[0] in caught.value.reason
+
+
+@pytest.mark.parametrize(
+    ("answer", "error"),
+    [
+        pytest.param(TimedOut("late", "half"), Unclear, id="killed at its time limit"),
+        pytest.param(TooLong("much"), Unclear, id="killed for its output"),
+        pytest.param(Answer(-15, "", ""), Unclear, id="killed by somebody"),
+        pytest.param(Answer(255, "", "Connection closed"), Unclear, id="the way there broke"),
+        pytest.param(Answer(1, "", ""), Unclear, id="no word"),
+        pytest.param(Answer(1, "", "Something new for job 3"), Unclear, id="a word that nobody knows"),
+        pytest.param(
+            Answer(1, "", "Job is pending execution\nSocket timed out on send/recv operation"), Unclear, id="both"
+        ),
+        pytest.param(NoProgram("none"), NoProgram, id="no such command: nothing was sent"),
+    ],
+)
+def test_whatever_is_not_known_for_a_refusal_may_have_been_done(answer, error):
+    slurm, _, number = acting("22.05", answer)
+    with pytest.raises(SchedulerError) as caught:
+        slurm.requeue_hold(number, running=True)
+    assert type(caught.value) is error
+
+
+@pytest.mark.parametrize("name", ["silent_cancel_finished", "silent_hold_finished", "silent_mark"])
+def test_silence_is_only_an_acceptance(version, name):
+    slurm, _, number = acting(version, name)
+    assert slurm.cancel(number) is None
+
+
+def test_an_action_that_cannot_look_sends_nothing(version):
+    replay = Replay(version, {"squeue": "down_jobs"})
+    for act, _ in ACTIONS.values():
+        with pytest.raises(Unreachable):
+            act(Slurm(replay, 10), 4)
+    assert {argv[0] for argv in replay.calls} == {"squeue"}
+
+
+@pytest.mark.parametrize(
+    "node", ["-n01", "--all", "n01,n02", "n[01-02]", "n01 n02", "n01\n", "", "n01;id", "é", "n" * 300]
+)
+def test_what_is_no_name_of_a_node_becomes_no_argument(node):
+    slurm, replay, number = acting("22.05")
+    with pytest.raises(Refused, match="is no name of a node"):
+        slurm.update_exclusions(number, ("n01", node))
+    assert all(commands.only_reads(argv) for argv in replay.calls)
+
+
+@pytest.mark.parametrize("text", ["a\0b", "é" * 6000])
+def test_a_mark_that_slurm_cannot_hold_is_not_sent(text):
+    slurm, replay, number = acting("22.05")
+    with pytest.raises(Refused, match="at most 10000 bytes"):
+        slurm.mark(number, text)
+    assert all(commands.only_reads(argv) for argv in replay.calls)
+
+
+@pytest.mark.parametrize("number", [0, -4, 2**32])
+def test_what_is_no_number_of_a_job_becomes_no_argument(number):
+    replay = Replay("22.05", {})
+    for act, _ in ACTIONS.values():
+        with pytest.raises(NoSuchJob):
+            act(Slurm(replay, 10), number)
+    assert replay.calls == []
+
+
+@pytest.mark.parametrize(
+    ("argv", "reads"),
+    [
+        (("squeue", "-h"), True),
+        (("sacct",), True),
+        (("sdiag",), True),
+        (("scontrol", "-o", "show", "nodes"), True),
+        (("scontrol", "ping"), True),
+        (("scontrol", "-o", "update", "show"), False),
+        (("scontrol", "release", "show"), False),
+        (("scontrol",), False),
+        (("scancel", "4"), False),
+        (("sbatch", "show"), False),
+    ],
+)
+def test_only_questions_count_as_reading(argv, reads):
+    assert commands.only_reads(argv) is reads
