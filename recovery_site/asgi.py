@@ -15,6 +15,6 @@ from console.routing import websocket_urlpatterns  # noqa: E402  # models need t
 application = ProtocolTypeRouter(
     {
         "http": pages,
-        "websocket": AllowedHostsOriginValidator(AuthMiddlewareStack(URLRouter(websocket_urlpatterns))),
+        "websocket": AllowedHostsOriginValidator(AuthMiddlewareStack(URLRouter(list(websocket_urlpatterns)))),
     }
 )

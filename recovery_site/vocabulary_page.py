@@ -8,6 +8,10 @@ from advisor_api.token_role import TokenRole
 from audit.actor_kind import ActorKind
 from audit.event_type import EventType
 from audit.level import Level
+from console.asking import Scope
+from console.job_list import Shown
+from console.mark_kind import MarkKind
+from console.sight import Sight
 from detectors.attribution.action import VerdictAction
 from detectors.attribution.evidence_status import EvidenceStatus
 from detectors.catalogue.kind import AnomalyKind
@@ -35,6 +39,10 @@ ENUMS: tuple[type[Word], ...] = (
     EventType,
     Level,
     ActorKind,
+    Sight,
+    Shown,
+    Scope,
+    MarkKind,
 )
 
 HEAD = """# Vocabulary
