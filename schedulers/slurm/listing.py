@@ -5,8 +5,9 @@ A job's name, comment and paths are written by its user and may hold any sign, c
 """
 
 import secrets
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from datetime import datetime
 
 from schedulers.hostlist import expand
 from schedulers.port import JobRow
@@ -88,14 +89,13 @@ def _row(fields: list[str]) -> JobRow:
     if len(fields) != len(COLUMNS):
         raise ValueError(f"A record of the listing has {len(fields)} fields instead of {len(COLUMNS)}.")
     of = dict(zip(COLUMNS, fields, strict=True))
-    number = whole(of["JobID"], "JobID")
     priority = whole(of["PriorityLong"], "PriorityLong")
     known = state(of["State"], priority)
     array_task = optional_whole(of["ArrayTaskID"], "ArrayTaskID")
+    started_at, ended_at = _span(of, known)
     code, signal = exit_status(of["exit_code"])
-    started_at, ended_at = moment(of["StartTime"]), moment(of["EndTime"])
     return JobRow(
-        number=number,
+        number=whole(of["JobID"], "JobID"),
         name=of["Name"],
         user=of["UserName"],
         partition=of["Partition"],
@@ -104,9 +104,8 @@ def _row(fields: list[str]) -> JobRow:
         reason="" if of["Reason"] in NOTHING else of["Reason"],
         restarts=whole(of["RestartCnt"], "RestartCnt"),
         submitted_at=moment(of["SubmitTime"]),
-        # A waiting job shows its planned start, a running one its planned end, and both are mixed up while it ends.
-        started_at=started_at if known in FINAL | LIVE and known is not JobState.COMPLETING else None,
-        ended_at=ended_at if known in FINAL else None,
+        started_at=started_at,
+        ended_at=ended_at,
         exit_code=code,
         exit_signal=signal,
         nodes=expand(of["NodeList"]),
@@ -128,6 +127,16 @@ def _row(fields: list[str]) -> JobRow:
         required_nodes=expand(of["ReqNodes"]),
         eligible_at=moment(of["EligibleTime"]),
     )
+
+
+def _span(of: Mapping[str, str], known: JobState) -> tuple[datetime | None, datetime | None]:
+    """Start and end as far as they are facts.
+
+    A waiting job shows its planned start, a running one its planned end, and both are mixed up while it ends.
+    """
+    started_at, ended_at = moment(of["StartTime"]), moment(of["EndTime"])
+    ran = known in FINAL | LIVE and known is not JobState.COMPLETING
+    return started_at if ran else None, ended_at if known in FINAL else None
 
 
 def _fold(found: Iterable[JobRow]) -> tuple[JobRow, ...]:
