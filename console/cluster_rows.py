@@ -99,8 +99,10 @@ def _attempt_counts(clusters: list[Cluster]) -> dict[int, dict[str, int]]:
             blind=Count("job", filter=Q(state__in=_LIVE, blind_since__isnull=False), distinct=True),
         )
     )
-    counted = ("running", "waiting", "blind")
-    return {row["job__cluster"]: {name: row[name] for name in counted} for row in rows}
+    return {
+        row["job__cluster"]: {"running": row["running"], "waiting": row["waiting"], "blind": row["blind"]}
+        for row in rows
+    }
 
 
 def _recovery_counts(clusters: list[Cluster]) -> dict[int, int]:

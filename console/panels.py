@@ -1,6 +1,7 @@
 """What stands on the pages?
 
-A panel is a function that gives a context, a line in `PANELS`, and a template of the same name. The address of a panel returns the panel and nothing else.
+A panel is a function that gives a context, a line in `PANELS`, and a template of the same name. The address of a
+panel returns the panel and nothing else.
 """
 
 from collections.abc import Callable, Iterable
