@@ -1,0 +1,195 @@
+"""What does a simulated job do? A play: its submission, its steps and what goes wrong in them."""
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+LONGEST_PLAY = 1 << 18  # bytes of JSON
+LONGEST_COMMENT = 1024  # bytes, as Slurm's
+KINDS = (
+    "ecc",
+    "exit",
+    "sigkill",
+    "hang",
+    "silent_exit",
+    "node_down",
+    "cancel",
+    "timeout",
+    "oom",
+    "lines",
+)
+
+
+class BadPlay(ValueError):
+    """A play that cannot be put on; one sentence says what is wrong and where."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """Something that goes wrong in step `step` (or at once, when the attempt resumes behind it).
+
+    `attempt` is the zero-based attempt it happens in, `None` any. `node` is an index into the attempt's nodes or
+    a name; `node_name` a bad node: the fault happens only to attempts that run on it. `lines` and `exit_code`
+    are used by the kinds `lines`, `exit` and `silent_exit`; `gpu` is the local rank concerned.
+    """
+
+    kind: str
+    step: int = 0
+    attempt: int | None = None
+    node: int | str = 0
+    node_name: str = ""
+    gpu: int = 2
+    lines: tuple[str, ...] = ()
+    exit_code: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Play:
+    """One batch job: what `sbatch` would be told, and what its script does. Durations in seconds."""
+
+    name: str = "train"
+    user: str = "trainer"
+    account: str = "training"
+    partition: str = ""  # empty: the default one
+    nodes: int = 1
+    comment: str = ""
+    requeue: bool = True
+    output: str = "slurm-%j.out"
+    open_mode: str = "truncate"
+    steps: int = 200
+    step_seconds: float = 0.5
+    checkpoint_every: int = 10
+    dialect: str = "megatron"
+    startup_seconds: float = 1.0
+    time_limit_seconds: int = 0  # 0: none
+    ignores_term: bool = False  # needs KillWait and a KILL to end
+    faults: tuple[Fault, ...] = ()
+
+
+def read_play(text: str) -> Play:
+    """The play that a JSON text describes; raises `BadPlay`."""
+    if len(text.encode("utf-8", "replace")) > LONGEST_PLAY:
+        raise BadPlay(f"A play holds at most {LONGEST_PLAY} bytes.")
+    try:
+        told = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise BadPlay(f"The play is no JSON: {error}.") from None
+    return play_of(told)
+
+
+def play_of(told: Any) -> Play:
+    """The play that a decoded JSON value describes; raises `BadPlay`."""
+    values = _checked(told, PLAY, "The play")
+    faults = told.get("faults", [])
+    if not isinstance(faults, list) or len(faults) > 100:
+        raise BadPlay("'faults' must be a list of at most 100 faults.")
+    return Play(**values, faults=tuple(fault_of(fault, place) for place, fault in enumerate(faults)))
+
+
+def fault_of(told: Any, place: int) -> Fault:
+    """The fault that a decoded JSON value describes; `place` is its index in the list."""
+    values = _checked(told, FAULT, f"Fault {place}")
+    if "kind" not in values:
+        raise BadPlay(f"Fault {place} has no 'kind'.")
+    if "lines" in values:
+        values["lines"] = tuple(values["lines"])
+    return Fault(**values)
+
+
+def _checked(told: Any, table: Mapping[str, Callable[[Any], str]], where: str) -> dict[str, Any]:
+    if not isinstance(told, dict):
+        raise BadPlay(f"{where} must be an object.")
+    values = {}
+    for name, value in told.items():
+        if name == "faults" and table is PLAY:
+            continue
+        if name not in table:
+            raise BadPlay(f"{where} has an unknown key '{str(name)[:40]}'.")
+        if wrong := table[name](value):
+            raise BadPlay(f"{where}: '{name}' {wrong}.")
+        values[name] = value
+    return values
+
+
+def _text(most: int) -> Callable[[Any], str]:
+    def wrong(value: Any) -> str:
+        if not isinstance(value, str) or len(value.encode("utf-8", "replace")) > most or "\0" in value:
+            return f"must be a text of at most {most} bytes without NUL"
+        return ""
+
+    return wrong
+
+
+def _whole(least: int, most: int) -> Callable[[Any], str]:
+    def wrong(value: Any) -> str:
+        good = isinstance(value, int) and not isinstance(value, bool) and least <= value <= most
+        return "" if good else f"must be a whole number from {least} to {most}"
+
+    return wrong
+
+
+def _seconds(least: float, most: float) -> Callable[[Any], str]:
+    def wrong(value: Any) -> str:
+        good = isinstance(value, int | float) and not isinstance(value, bool) and least <= value <= most
+        return "" if good else f"must be from {least:g} to {most:g} seconds"
+
+    return wrong
+
+
+def _flag(value: Any) -> str:
+    return "" if isinstance(value, bool) else "must be true or false"
+
+
+def _one_of(*words: str) -> Callable[[Any], str]:
+    def wrong(value: Any) -> str:
+        return "" if value in words else f"must be one of {', '.join(words)}"
+
+    return wrong
+
+
+def _output(value: Any) -> str:
+    if wrong := _text(512)(value):
+        return wrong
+    if not value or value.startswith("/") or ".." in value.split("/"):
+        return "must be a path below the cluster's folder of logs"
+    return ""
+
+
+def _node(value: Any) -> str:
+    return _text(64)(value) if isinstance(value, str) else _whole(0, 9999)(value)
+
+
+def _lines(value: Any) -> str:
+    good = isinstance(value, list) and len(value) <= 1000 and not any(_text(16384)(line) for line in value)
+    return "" if good else "must be a list of at most 1000 lines"
+
+
+PLAY: dict[str, Callable[[Any], str]] = {
+    "name": _text(256),
+    "user": _text(64),
+    "account": _text(64),
+    "partition": _text(64),
+    "nodes": _whole(1, 9999),
+    "comment": _text(LONGEST_COMMENT),
+    "requeue": _flag,
+    "output": _output,
+    "open_mode": _one_of("truncate", "append"),
+    "steps": _whole(0, 10_000_000),
+    "step_seconds": _seconds(0.01, 86400),
+    "checkpoint_every": _whole(0, 10_000_000),
+    "dialect": _one_of("megatron"),
+    "startup_seconds": _seconds(0, 86400),
+    "time_limit_seconds": _whole(0, 31_536_000),
+    "ignores_term": _flag,
+}
+FAULT: dict[str, Callable[[Any], str]] = {
+    "kind": _one_of(*KINDS),
+    "step": _whole(0, 10_000_000),
+    "attempt": lambda value: "" if value is None else _whole(0, 9999)(value),
+    "node": _node,
+    "node_name": _text(64),
+    "gpu": _whole(0, 63),
+    "lines": _lines,
+    "exit_code": _whole(0, 255),
+}

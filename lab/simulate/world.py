@@ -1,0 +1,100 @@
+"""What belongs to a simulated cluster, and when does its scheduler look?"""
+
+from abc import ABC, abstractmethod
+
+from lab.simulate.agenda import Agenda
+from lab.simulate.jobs import PENDING, AttemptRow, Job
+from lab.simulate.logs import Logs, MemoryLogs
+from lab.simulate.nodes import Node
+from lab.simulate.play import Play
+from lab.simulate.scheduling import BAD_CONSTRAINTS, RESOURCES, choose
+from lab.simulate.settings import Settings
+
+FIRST_PRIORITY = 4294901759  # priority/basic counts down from here
+
+
+class World(ABC):
+    """Nodes, jobs and the agenda at the time `now` (epoch seconds), which moves only by `advance`."""
+
+    def __init__(self, now: float, settings: Settings | None = None, logs: Logs | None = None) -> None:
+        self.settings = settings or Settings()
+        self.logs: Logs = logs or MemoryLogs()
+        self.agenda = Agenda(now)
+        self.booted_at = int(now)
+        self.partitions = self.settings.node_lists()
+        self.nodes = {
+            name: Node(name, self.settings.jobs_per_node, self.booted_at) for name in self.settings.node_names
+        }
+        self.jobs: dict[int, Job] = {}
+        self.forgotten: dict[int, list[AttemptRow]] = {}  # attempts of purged jobs, for the accounting
+        self.counts = dict.fromkeys(("submitted", "started", "completed", "canceled", "failed"), 0)
+        self.controller_up = True
+        self.next_number = self.settings.first_job
+        self._priority = FIRST_PRIORITY
+        self._index = 0
+        self._cycle_at: float | None = None
+
+    @property
+    def now(self) -> float:
+        """Virtual time in epoch seconds."""
+        return self.agenda.now
+
+    def advance(self, to: float) -> None:
+        """Let everything happen that is due until `to` (epoch seconds); a time before now changes nothing."""
+        self.agenda.advance(to)
+
+    def next_priority(self) -> int:
+        """A priority below all that were given before."""
+        self._priority -= 1
+        return self._priority
+
+    def new_row(self, number: int, play: Play, partition: str, second: int) -> AttemptRow:
+        """A row of the accounting for an attempt submitted at `second`."""
+        self._index += 1
+        return AttemptRow(
+            number, play.name, play.user, play.account, partition, self._index, second, node_count=play.nodes
+        )
+
+    @abstractmethod
+    def start(self, job: Job, nodes: tuple[str, ...]) -> None:
+        """The scheduler has chosen these nodes for the job."""
+
+    def request_cycle(self, seconds: float = 0.0) -> None:
+        """Have the scheduler look in `seconds`, at the earliest after one cycle."""
+        at = self.now + max(seconds, self.settings.cycle_seconds)
+        if self._cycle_at is None or at < self._cycle_at:
+            self._cycle_at = at
+            self.agenda.after(at - self.now, self._cycle, at)
+
+    def _cycle(self, at: float) -> None:
+        if at != self._cycle_at:
+            return
+        self._cycle_at = None
+        if not self.controller_up:
+            return
+        blocked: set[str] = set()
+        waiting = [
+            job for job in self.jobs.values() if job.state == PENDING and not job.completing and job.priority
+        ]
+        for job in sorted(waiting, key=lambda job: -job.priority):
+            self._consider(job, blocked)
+        begins = [job.begin_at for job in waiting if job.state == PENDING and job.begin_at > self.now]
+        if begins:
+            self.request_cycle(min(begins) - self.now)
+
+    def _consider(self, job: Job, blocked: set[str]) -> None:
+        if job.begin_at > self.now:
+            job.reason = "BeginTime"
+            return
+        if job.partition in blocked:
+            job.reason = "Priority"
+            return
+        chosen = choose(job, [self.nodes[name] for name in self.partitions[job.partition]])
+        if isinstance(chosen, tuple):
+            self.start(job, chosen)
+            return
+        job.reason = chosen
+        if chosen == RESOURCES:
+            blocked.add(job.partition)  # first come, first served: nobody overtakes
+        elif chosen == BAD_CONSTRAINTS:
+            job.kept_priority, job.priority = job.priority, 0  # observed: it looks like a held job
