@@ -28,6 +28,7 @@ class Feed(models.Model):
         constraints = (
             models.UniqueConstraint(fields=("cluster", "attempt", "source", "stream_key"), name="feed_identity"),
         )
+        indexes = (models.Index(fields=("stream_key",), name="feed_by_stream"),)
 
     def __str__(self) -> str:
         return f"{self.source}:{self.stream}"
@@ -102,6 +103,9 @@ class Anomaly(models.Model):
     happened_at = models.DateTimeField(help_text="When it happened, as well as the basis can tell.")
     basis = models.CharField(max_length=8, help_text="line, file, state or step: what happened_at was read from.")
     detected_at = models.DateTimeField()
+    refuted_at = models.DateTimeField(
+        null=True, blank=True, help_text="When later lines showed that the attempt moved again."
+    )
 
     class Meta:
         ordering = ("attempt", "happened_at", "id")
