@@ -1,9 +1,12 @@
 """A scheduler that answers what a test wrote down: the port in memory, nothing of ours replaced."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
+
+from django.db import connection
 
 from schedulers.port import (
     AccountedAttempt,
@@ -176,3 +179,18 @@ class ScriptedScheduler:
 
     def cancel(self, number: int) -> None:
         self._refuse("cancel")
+
+
+@contextmanager
+def overtaken(table: str, act: Callable[[], object]) -> Iterator[None]:
+    """Somebody else does `act` just before the first UPDATE of `table`, as a second worker would."""
+    waiting = [act]
+
+    def step_in(execute: Any, sql: str, parameters: Any, many: bool, context: Any) -> Any:
+        if waiting and sql.startswith("UPDATE") and table in sql:
+            waiting.pop()()
+        return execute(sql, parameters, many, context)
+
+    with connection.execute_wrapper(step_in):
+        yield
+    assert not waiting, f"nothing updated {table}"

@@ -9,7 +9,7 @@ from django.urls import reverse
 from audit.event_type import EventType
 from audit.models import AuditEvent
 from tests.audit.people import signed_in
-from tests.workloads.scripted import after
+from tests.workloads.scripted import after, overtaken
 from workloads.models import Attempt, Cluster, Node, ProgressPoint
 
 
@@ -64,6 +64,21 @@ def test_a_change_is_stored_due_at_once_and_named_in_the_trail(admin_client: Cli
         "before": {"poll_seconds": 15.0, "log_roots": []},
         "after": {"poll_seconds": 5.0, "log_roots": ["/logs"]},
     }
+
+
+def test_what_is_observed_or_switched_at_the_same_moment_is_kept(admin_client: Client, cluster: Cluster) -> None:
+    def meanwhile() -> None:
+        Cluster.objects.update(seen_at=after(3), mode="approve", mode_version=2)
+
+    with overtaken("workloads_cluster", meanwhile):
+        admin_client.post(page(cluster), fields(poll_seconds="5"))
+    cluster.refresh_from_db()
+    assert (cluster.poll_seconds, cluster.seen_at, cluster.mode, cluster.mode_version) == (
+        5,
+        after(3),
+        "approve",
+        2,
+    )
 
 
 def test_saving_without_a_change_says_nothing(admin_client: Client, cluster: Cluster) -> None:

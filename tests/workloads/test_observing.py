@@ -130,6 +130,14 @@ def test_a_job_that_ran_between_two_listings_is_still_known(cluster: Cluster) ->
     assert (attempt.read_due_at, attempt.phase) == (after(0), "ended")
 
 
+def test_an_end_without_a_time_is_when_it_was_first_seen(cluster: Cluster) -> None:
+    ended = replace(failed(a_row(), after(9)), ended_at=None)
+    look(cluster, 0, a_row())
+    look(cluster, 15, ended)
+    look(cluster, 30, ended)
+    assert the_attempt().ended_at == after(15)
+
+
 def test_a_requeue_ends_the_attempt_and_makes_its_log_due_at_once(cluster: Cluster) -> None:
     look(cluster, 0, a_row())
     Attempt.objects.update(read_due_at=None)

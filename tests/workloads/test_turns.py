@@ -2,7 +2,7 @@
 
 from datetime import timedelta
 
-from tests.workloads.scripted import after
+from tests.workloads.scripted import after, overtaken
 from workloads.models import Cluster
 from workloads.turns import Turn, claim_due, end_turn
 
@@ -17,6 +17,13 @@ def test_a_new_cluster_is_due_and_claimed_once(cluster: Cluster) -> None:
     assert claim_due(after(0), COMMAND) == [Turn(cluster.pk, after(35))]
     assert claim_due(after(0), COMMAND) == []
     assert claim_due(after(34.9), COMMAND) == []
+
+
+def test_of_two_workers_that_found_it_due_one_claims_it(cluster: Cluster) -> None:
+    first: list[Turn] = []
+    with overtaken("workloads_cluster", lambda: first.extend(claim_due(after(0), COMMAND))):
+        second = claim_due(after(1), COMMAND)
+    assert (first, second) == ([Turn(cluster.pk, after(35))], [])
 
 
 def test_a_worker_that_dies_leaves_a_cluster_that_is_due_again(cluster: Cluster) -> None:
