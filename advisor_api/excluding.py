@@ -46,8 +46,7 @@ def exclude_named(advice: Advice, nodes: Sequence[str], now: datetime) -> list[E
 
 def exclude(cluster: Cluster, node: str, *, reason: str, until: datetime, actor: Actor, now: datetime) -> Exclusion:
     """A person excludes a node. Raises `Bad` for an unknown node or an end that is past or too far away."""
-    if not Node.objects.filter(cluster=cluster, name=node).exists():
-        raise Bad(f"{cluster.name} has no node {node[:64]!r}.")
+    check_node(cluster, node)
     check_end(until, now)
     with transaction.atomic():
         row = Exclusion.objects.create(
@@ -74,6 +73,12 @@ def find_exclusion(clusters: Sequence[Cluster], number: int) -> Exclusion:
     if row is None:
         raise NotFound(f"There is no exclusion {number}.")
     return row
+
+
+def check_node(cluster: Cluster, node: str) -> None:
+    """`Bad` unless the cluster has a node with this name."""
+    if not Node.objects.filter(cluster=cluster, name=node).exists():
+        raise Bad(f"{cluster.name} has no node {node[:64]!r}.")
 
 
 def check_end(until: datetime, now: datetime) -> None:

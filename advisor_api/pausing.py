@@ -36,12 +36,7 @@ def pause(
     cluster: Cluster, scope: str, value: str, *, reason: str, until: datetime, actor: Actor, now: datetime
 ) -> Pause:
     """Nothing is done on what `scope` and `value` name until the end. Raises `Bad`."""
-    if scope not in SCOPES:
-        raise Bad(f"A pause is of one of {', '.join(SCOPES)}.")
-    if bool(value) is (scope == "cluster"):
-        raise Bad("A pause of the cluster has no value; every other one needs it.")
-    if scope == "job" and not (value.isascii() and value.isdigit()):
-        raise Bad("The value of a pause of a job is its number.")
+    check_scope(scope, value)
     check_end(until, now)
     with transaction.atomic():
         row = Pause.objects.create(
@@ -49,6 +44,16 @@ def pause(
         )
         record([_entry(row, actor, "paused")], now)
     return row
+
+
+def check_scope(scope: str, value: str) -> None:
+    """`Bad` unless scope and value go together."""
+    if scope not in SCOPES:
+        raise Bad(f"A pause is of one of {', '.join(SCOPES)}.")
+    if bool(value) is (scope == "cluster"):
+        raise Bad("A pause of the cluster has no value; every other one needs it.")
+    if scope == "job" and not (value.isascii() and value.isdigit() and len(value) <= 19):
+        raise Bad("The value of a pause of a job is its number.")
 
 
 def end_pause(row: Pause, actor: Actor, now: datetime) -> Pause:

@@ -7,169 +7,371 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-
     initial = True
 
     dependencies = [
-        ('detectors', '0001_initial'),
-        ('workloads', '0001_initial'),
+        ("detectors", "0001_initial"),
+        ("workloads", "0001_initial"),
     ]
 
     operations = [
         migrations.CreateModel(
-            name='ApiToken',
+            name="ApiToken",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('name', models.CharField(max_length=64, unique=True)),
-                ('digest', models.CharField(editable=False, help_text='SHA-256 of the token.', max_length=64, unique=True)),
-                ('role', models.CharField(choices=[('viewer', 'Viewer: reads'), ('operator', 'Operator: approves, pauses, excludes'), ('admin', 'Admin: changes modes and policies'), ('controller', 'Controller: reads advice, reports what it did'), ('ingest', 'Ingest: pushes observations and progress')], max_length=16)),
-                ('created_at', models.DateTimeField()),
-                ('created_by', models.CharField(blank=True, default='', max_length=128)),
-                ('expires_at', models.DateTimeField()),
-                ('revoked_at', models.DateTimeField(blank=True, null=True)),
-                ('last_used_at', models.DateTimeField(blank=True, null=True)),
-                ('clusters', models.ManyToManyField(blank=True, related_name='tokens', to='workloads.cluster')),
+                (
+                    "id",
+                    models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID"),
+                ),
+                ("name", models.CharField(max_length=64, unique=True)),
+                (
+                    "digest",
+                    models.CharField(editable=False, help_text="SHA-256 of the token.", max_length=64, unique=True),
+                ),
+                (
+                    "role",
+                    models.CharField(
+                        choices=[
+                            ("viewer", "Viewer: reads"),
+                            ("operator", "Operator: approves, pauses, excludes"),
+                            ("admin", "Admin: changes modes and policies"),
+                            ("controller", "Controller: reads advice, reports what it did"),
+                            ("ingest", "Ingest: pushes observations and progress"),
+                        ],
+                        max_length=16,
+                    ),
+                ),
+                ("created_at", models.DateTimeField()),
+                ("created_by", models.CharField(blank=True, default="", max_length=128)),
+                ("expires_at", models.DateTimeField()),
+                ("revoked_at", models.DateTimeField(blank=True, null=True)),
+                ("last_used_at", models.DateTimeField(blank=True, null=True)),
+                ("clusters", models.ManyToManyField(blank=True, related_name="tokens", to="workloads.cluster")),
             ],
             options={
-                'ordering': ('name',),
+                "ordering": ("name",),
             },
         ),
         migrations.CreateModel(
-            name='ControllerLease',
+            name="ControllerLease",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('holder', models.CharField(max_length=128)),
-                ('fence', models.PositiveBigIntegerField(default=1)),
-                ('until', models.DateTimeField()),
-                ('cluster', models.OneToOneField(on_delete=django.db.models.deletion.CASCADE, related_name='lease', to='workloads.cluster')),
+                (
+                    "id",
+                    models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID"),
+                ),
+                ("holder", models.CharField(max_length=128)),
+                ("fence", models.PositiveBigIntegerField(default=1)),
+                ("until", models.DateTimeField()),
+                (
+                    "cluster",
+                    models.OneToOneField(
+                        on_delete=django.db.models.deletion.CASCADE, related_name="lease", to="workloads.cluster"
+                    ),
+                ),
             ],
         ),
         migrations.CreateModel(
-            name='Exclusion',
+            name="Exclusion",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('node', models.CharField(max_length=255)),
-                ('reason', models.CharField(max_length=1000)),
-                ('owner', models.CharField(max_length=128)),
-                ('verdict_id', models.UUIDField(blank=True, null=True)),
-                ('since', models.DateTimeField()),
-                ('until', models.DateTimeField(db_index=True)),
-                ('lifted_at', models.DateTimeField(blank=True, null=True)),
-                ('lifted_by', models.CharField(blank=True, default='', max_length=128)),
-                ('cluster', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='exclusions', to='workloads.cluster')),
+                (
+                    "id",
+                    models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID"),
+                ),
+                ("node", models.CharField(max_length=255)),
+                ("reason", models.CharField(max_length=1000)),
+                ("owner", models.CharField(max_length=128)),
+                ("verdict_id", models.UUIDField(blank=True, null=True)),
+                ("since", models.DateTimeField()),
+                ("until", models.DateTimeField(db_index=True)),
+                ("lifted_at", models.DateTimeField(blank=True, null=True)),
+                ("lifted_by", models.CharField(blank=True, default="", max_length=128)),
+                (
+                    "cluster",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="exclusions",
+                        to="workloads.cluster",
+                    ),
+                ),
             ],
             options={
-                'ordering': ('cluster', 'node', '-since'),
+                "ordering": ("cluster", "node", "-since"),
             },
         ),
         migrations.CreateModel(
-            name='JobReport',
+            name="JobReport",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('gpu_count_per_node', models.PositiveIntegerField(default=0)),
-                ('node_constraints', models.JSONField(default=dict)),
-                ('additional_properties', models.JSONField(default=dict)),
-                ('reported_by', models.CharField(max_length=128)),
-                ('reported_at', models.DateTimeField()),
-                ('attempt', models.OneToOneField(on_delete=django.db.models.deletion.CASCADE, related_name='report', to='workloads.attempt')),
+                (
+                    "id",
+                    models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID"),
+                ),
+                ("gpu_count_per_node", models.PositiveIntegerField(default=0)),
+                ("node_constraints", models.JSONField(default=dict)),
+                ("additional_properties", models.JSONField(default=dict)),
+                ("reported_by", models.CharField(max_length=128)),
+                ("reported_at", models.DateTimeField()),
+                (
+                    "attempt",
+                    models.OneToOneField(
+                        on_delete=django.db.models.deletion.CASCADE, related_name="report", to="workloads.attempt"
+                    ),
+                ),
             ],
         ),
         migrations.CreateModel(
-            name='Pause',
+            name="Pause",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('scope', models.CharField(choices=[('cluster', 'Cluster'), ('partition', 'Partition'), ('user', 'User'), ('job', 'Job number')], max_length=16)),
-                ('value', models.CharField(blank=True, default='', max_length=128)),
-                ('reason', models.CharField(max_length=1000)),
-                ('owner', models.CharField(max_length=128)),
-                ('since', models.DateTimeField()),
-                ('until', models.DateTimeField(db_index=True)),
-                ('cluster', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='pauses', to='workloads.cluster')),
+                (
+                    "id",
+                    models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID"),
+                ),
+                (
+                    "scope",
+                    models.CharField(
+                        choices=[
+                            ("cluster", "Cluster"),
+                            ("partition", "Partition"),
+                            ("user", "User"),
+                            ("job", "Job number"),
+                        ],
+                        max_length=16,
+                    ),
+                ),
+                ("value", models.CharField(blank=True, default="", max_length=128)),
+                ("reason", models.CharField(max_length=1000)),
+                ("owner", models.CharField(max_length=128)),
+                ("since", models.DateTimeField()),
+                ("until", models.DateTimeField(db_index=True)),
+                (
+                    "cluster",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE, related_name="pauses", to="workloads.cluster"
+                    ),
+                ),
             ],
             options={
-                'ordering': ('-since',),
+                "ordering": ("-since",),
             },
         ),
         migrations.CreateModel(
-            name='PolicyVersion',
+            name="PolicyVersion",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('values', models.JSONField(blank=True, default=dict, validators=[advisor_api.validators.policy_values])),
-                ('note', models.CharField(blank=True, default='', max_length=500)),
-                ('created_at', models.DateTimeField()),
-                ('created_by', models.CharField(blank=True, default='', max_length=128)),
-                ('cluster', models.ForeignKey(blank=True, help_text='Empty: all.', null=True, on_delete=django.db.models.deletion.CASCADE, related_name='policies', to='workloads.cluster')),
+                (
+                    "id",
+                    models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID"),
+                ),
+                (
+                    "values",
+                    models.JSONField(blank=True, default=dict, validators=[advisor_api.validators.policy_values]),
+                ),
+                ("note", models.CharField(blank=True, default="", max_length=500)),
+                ("created_at", models.DateTimeField()),
+                ("created_by", models.CharField(blank=True, default="", max_length=128)),
+                (
+                    "cluster",
+                    models.ForeignKey(
+                        blank=True,
+                        help_text="Empty: all.",
+                        null=True,
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="policies",
+                        to="workloads.cluster",
+                    ),
+                ),
             ],
             options={
-                'ordering': ('-id',),
+                "ordering": ("-id",),
             },
         ),
         migrations.CreateModel(
-            name='Advice',
+            name="Advice",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('generation', models.PositiveIntegerField()),
-                ('operation', models.CharField(choices=[('restart', 'Restart'), ('terminate', 'Stop'), ('release', 'Release'), ('wait', 'Ask a person')], max_length=16)),
-                ('excluded_nodes', models.JSONField(default=list)),
-                ('rule', models.CharField(max_length=64)),
-                ('because', models.CharField(max_length=1000)),
-                ('facts', models.JSONField(default=dict)),
-                ('trace', models.JSONField(default=list, help_text='Every rule that was looked at, with what it said.')),
-                ('mode_at_decision', models.CharField(choices=[('monitor', 'Monitor: says what it would do'), ('approve', 'Approve: a person confirms each advice'), ('action', 'Action: advice is carried out')], max_length=8)),
-                ('not_before', models.DateTimeField()),
-                ('hold_until', models.DateTimeField()),
-                ('expires_at', models.DateTimeField()),
-                ('created_at', models.DateTimeField(db_index=True)),
-                ('state', models.CharField(choices=[('awaiting_approval', 'Waits for approval'), ('pending', 'Open'), ('converged', 'Reached'), ('abandoned', 'Abandoned')], db_index=True, max_length=24)),
-                ('state_reason', models.CharField(choices=[('UNSPECIFIED', 'Not said'), ('DESIRED_STATE_OBSERVED', 'The scheduler shows the desired state'), ('ALREADY_SATISFIED', 'It was so already'), ('ADVICE_EXPIRED', 'Too late'), ('SUPERSEDED', 'Replaced by a newer advice'), ('JOB_GONE', 'The scheduler does not know the job any more'), ('REFUSED_BY_SCHEDULER', 'The scheduler refused'), ('GATE_CLOSED', 'A gate was closed'), ('CANCELLED_BY_USER', 'Its user cancelled the job'), ('REJECTED', 'A person said no')], default='UNSPECIFIED', max_length=32)),
-                ('state_at', models.DateTimeField()),
-                ('attempt', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='advice', to='workloads.attempt')),
-                ('verdict', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='advice', to='detectors.verdict')),
-                ('policy', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.PROTECT, to='advisor_api.policyversion')),
+                (
+                    "id",
+                    models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID"),
+                ),
+                ("generation", models.PositiveIntegerField()),
+                (
+                    "operation",
+                    models.CharField(
+                        choices=[
+                            ("restart", "Restart"),
+                            ("terminate", "Stop"),
+                            ("release", "Release"),
+                            ("wait", "Ask a person"),
+                        ],
+                        max_length=16,
+                    ),
+                ),
+                ("excluded_nodes", models.JSONField(default=list)),
+                ("rule", models.CharField(max_length=64)),
+                ("because", models.CharField(max_length=1000)),
+                ("facts", models.JSONField(default=dict)),
+                (
+                    "trace",
+                    models.JSONField(default=list, help_text="Every rule that was looked at, with what it said."),
+                ),
+                (
+                    "mode_at_decision",
+                    models.CharField(
+                        choices=[
+                            ("monitor", "Monitor: says what it would do"),
+                            ("approve", "Approve: a person confirms each advice"),
+                            ("action", "Action: advice is carried out"),
+                        ],
+                        max_length=8,
+                    ),
+                ),
+                ("not_before", models.DateTimeField()),
+                ("hold_until", models.DateTimeField()),
+                ("expires_at", models.DateTimeField()),
+                ("created_at", models.DateTimeField(db_index=True)),
+                (
+                    "state",
+                    models.CharField(
+                        choices=[
+                            ("awaiting_approval", "Waits for approval"),
+                            ("pending", "Open"),
+                            ("converged", "Reached"),
+                            ("abandoned", "Abandoned"),
+                        ],
+                        db_index=True,
+                        max_length=24,
+                    ),
+                ),
+                (
+                    "state_reason",
+                    models.CharField(
+                        choices=[
+                            ("UNSPECIFIED", "Not said"),
+                            ("DESIRED_STATE_OBSERVED", "The scheduler shows the desired state"),
+                            ("ALREADY_SATISFIED", "It was so already"),
+                            ("ADVICE_EXPIRED", "Too late"),
+                            ("SUPERSEDED", "Replaced by a newer advice"),
+                            ("JOB_GONE", "The scheduler does not know the job any more"),
+                            ("REFUSED_BY_SCHEDULER", "The scheduler refused"),
+                            ("GATE_CLOSED", "A gate was closed"),
+                            ("CANCELLED_BY_USER", "Its user cancelled the job"),
+                            ("REJECTED", "A person said no"),
+                        ],
+                        default="UNSPECIFIED",
+                        max_length=32,
+                    ),
+                ),
+                ("state_at", models.DateTimeField()),
+                (
+                    "attempt",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE, related_name="advice", to="workloads.attempt"
+                    ),
+                ),
+                (
+                    "verdict",
+                    models.ForeignKey(
+                        blank=True,
+                        null=True,
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="advice",
+                        to="detectors.verdict",
+                    ),
+                ),
+                (
+                    "policy",
+                    models.ForeignKey(
+                        blank=True,
+                        null=True,
+                        on_delete=django.db.models.deletion.PROTECT,
+                        to="advisor_api.policyversion",
+                    ),
+                ),
             ],
             options={
-                'verbose_name_plural': 'advice',
-                'ordering': ('-id',),
-                'permissions': (('approve_advice', 'Can approve or reject advice'),),
+                "verbose_name_plural": "advice",
+                "ordering": ("-id",),
+                "permissions": (("approve_advice", "Can approve or reject advice"),),
             },
         ),
         migrations.CreateModel(
-            name='Sequence',
+            name="Sequence",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('uuid', models.UUIDField(default=uuid.uuid4, editable=False, unique=True)),
-                ('trace_id', models.CharField(max_length=32)),
-                ('happened_at', models.DateTimeField(help_text='When the failure happened.')),
-                ('detected_at', models.DateTimeField()),
-                ('advised_at', models.DateTimeField()),
-                ('commanded_at', models.DateTimeField(blank=True, help_text='Last command acknowledged.', null=True)),
-                ('restarted_at', models.DateTimeField(blank=True, null=True)),
-                ('resumed_at', models.DateTimeField(blank=True, null=True)),
-                ('completed_at', models.DateTimeField(blank=True, null=True)),
-                ('closed_at', models.DateTimeField(blank=True, db_index=True, null=True)),
-                ('advice', models.OneToOneField(on_delete=django.db.models.deletion.CASCADE, related_name='sequence', to='advisor_api.advice')),
+                (
+                    "id",
+                    models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID"),
+                ),
+                ("uuid", models.UUIDField(default=uuid.uuid4, editable=False, unique=True)),
+                ("trace_id", models.CharField(max_length=32)),
+                ("happened_at", models.DateTimeField(help_text="When the failure happened.")),
+                ("detected_at", models.DateTimeField()),
+                ("advised_at", models.DateTimeField()),
+                (
+                    "commanded_at",
+                    models.DateTimeField(blank=True, help_text="Last command acknowledged.", null=True),
+                ),
+                ("restarted_at", models.DateTimeField(blank=True, null=True)),
+                ("resumed_at", models.DateTimeField(blank=True, null=True)),
+                ("completed_at", models.DateTimeField(blank=True, null=True)),
+                ("closed_at", models.DateTimeField(blank=True, db_index=True, null=True)),
+                (
+                    "advice",
+                    models.OneToOneField(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="sequence",
+                        to="advisor_api.advice",
+                    ),
+                ),
             ],
             options={
-                'ordering': ('-id',),
+                "ordering": ("-id",),
             },
         ),
         migrations.CreateModel(
-            name='Milestone',
+            name="Milestone",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('idempotency_key', models.CharField(max_length=128, unique=True)),
-                ('operation', models.CharField(choices=[('restart', 'Restart'), ('terminate', 'Stop'), ('release', 'Release'), ('wait', 'Ask a person')], max_length=16)),
-                ('action', models.CharField(choices=[('SLURM_REQUEUE_HOLD', 'Requeued and held'), ('SLURM_UPDATE_CONSTRAINTS', 'Exclusions set'), ('SLURM_RELEASE', 'Released'), ('SLURM_CANCEL', 'Cancelled')], max_length=32)),
-                ('done_at', models.DateTimeField()),
-                ('received_at', models.DateTimeField()),
-                ('sequence', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='milestones', to='advisor_api.sequence')),
+                (
+                    "id",
+                    models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID"),
+                ),
+                ("idempotency_key", models.CharField(max_length=128, unique=True)),
+                (
+                    "operation",
+                    models.CharField(
+                        choices=[
+                            ("restart", "Restart"),
+                            ("terminate", "Stop"),
+                            ("release", "Release"),
+                            ("wait", "Ask a person"),
+                        ],
+                        max_length=16,
+                    ),
+                ),
+                (
+                    "action",
+                    models.CharField(
+                        choices=[
+                            ("SLURM_REQUEUE_HOLD", "Requeued and held"),
+                            ("SLURM_UPDATE_CONSTRAINTS", "Exclusions set"),
+                            ("SLURM_RELEASE", "Released"),
+                            ("SLURM_CANCEL", "Cancelled"),
+                        ],
+                        max_length=32,
+                    ),
+                ),
+                ("done_at", models.DateTimeField()),
+                ("received_at", models.DateTimeField()),
+                (
+                    "sequence",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="milestones",
+                        to="advisor_api.sequence",
+                    ),
+                ),
             ],
             options={
-                'ordering': ('sequence', 'done_at', 'id'),
+                "ordering": ("sequence", "done_at", "id"),
             },
         ),
         migrations.AddConstraint(
-            model_name='advice',
-            constraint=models.UniqueConstraint(fields=('attempt', 'generation'), name='advice_generation_once'),
+            model_name="advice",
+            constraint=models.UniqueConstraint(fields=("attempt", "generation"), name="advice_generation_once"),
         ),
     ]

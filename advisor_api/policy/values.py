@@ -30,6 +30,27 @@ class Policy:
     advice_seconds: int = 900
 
 
+MEANINGS = {
+    "max_restarts_per_cause": "restarts for one root cause without a new checkpoint in between",
+    "confirmation_restarts": "restarts to confirm an error of the program, its data, or a loss that is no number",
+    "max_attempts_without_checkpoint": "attempts in a row without a new checkpoint, then the job is stopped; up to "
+    "two that each blame a new host do not count",
+    "max_requeues": "requeues of a job in total; its own `max_requeue_times` only lowers this",
+    "exclude_confidence": "how sure a node must be named to be left out",
+    "stop_confidence": "how sure a cause must be to stop a job at its first proof",
+    "max_excluded_share": "largest share of a partition that may be excluded",
+    "min_exclusions": "nodes that may be excluded however small the partition is",
+    "max_nodes_per_incident": "nodes left out for one failure; when more are named, none is",
+    "exclusion_seconds": "life of an exclusion",
+    "storm_restarts": "restarts in a partition within the window, then a person is asked",
+    "storm_window_seconds": "the window of the line above",
+    "unknown_backoff_seconds": "pause before a restart whose cause is not sure: 1, 5, 15 times this, ±20 %, at "
+    "most 30 min; for a known cause 0, 1, 5 times",
+    "hold_seconds": "how long after its release time a held job is let go by the watchdog",
+    "advice_seconds": "life of an advice, and of the question for an approval",
+}
+
+
 class BadPolicy(ValueError):
     """A policy value is unknown, of the wrong kind or out of range."""
 

@@ -16,7 +16,7 @@ from advisor_api.wire.fields import (
     moment,
     names,
 )
-from advisor_api.wire.jobs import DESIRED, STATUSES, PageQuery
+from advisor_api.wire.jobs import DESIRED, SHOWN_STATUSES, PageQuery
 from workloads.mode import Mode
 
 MODES = {mode: mode.value for mode in Mode}
@@ -42,7 +42,7 @@ class AdviceObservedState(Form):
     """What the scheduler showed of the attempt when it was last observed."""
 
     jmState = serializers.CharField(source="jm_state")
-    status = serializers.ChoiceField(choices=list(STATUSES.values()))
+    status = WireChoice("JobStatus", SHOWN_STATUSES)
     restarts = serializers.IntegerField(source="attempt.index")
     submittedAt = moment(source="attempt.submitted_at")
     nodes = names(source="attempt.nodes")
@@ -57,8 +57,8 @@ class TraceContext(Form):
 class Reconciliation(Form):
     """How far it came."""
 
-    disposition = WireChoice(SHOWN_DISPOSITIONS, source="advice.state")
-    reason = WireChoice(REASONS, source="advice.state_reason")
+    disposition = WireChoice("AdviceReconciliationDisposition", SHOWN_DISPOSITIONS, source="advice.state")
+    reason = WireChoice("AdviceReconciliationReason", REASONS, source="advice.state_reason")
 
 
 ADVICE_EXAMPLE = {
@@ -124,8 +124,8 @@ class Advice(Form):
     user = serializers.CharField(source="attempt.job.user")
     schedulerSystem = serializers.CharField(source="attempt.job.cluster.scheduler_kind")
     schedulerScope = serializers.CharField(source="attempt.job.cluster.name")
-    operation = WireChoice(SHOWN_OPERATIONS, source="advice.operation")
-    desiredState = WireChoice(DESIRED, source="advice.operation")
+    operation = WireChoice("RecoveryOperation", SHOWN_OPERATIONS, source="advice.operation")
+    desiredState = WireChoice("DesiredStateName", DESIRED, source="advice.operation")
     nodeConstraints = AdviceConstraints(source="*")
     detectedIssues = DetectedIssue(many=True, source="issues")
     observedState = AdviceObservedState(source="*")
@@ -136,7 +136,7 @@ class Advice(Form):
     holdUntil = serializers.DateTimeField(source="advice.hold_until")
     expiresAt = serializers.DateTimeField(source="advice.expires_at")
     createdAt = serializers.DateTimeField(source="advice.created_at")
-    modeAtDecision = serializers.ChoiceField(choices=list(MODES.values()), source="advice.mode_at_decision")
+    modeAtDecision = WireChoice("Mode", MODES, source="advice.mode_at_decision")
     mayBeActedOn = serializers.BooleanField(source="may_be_acted_on")
     whyNot = serializers.CharField(source="why_not", allow_blank=True)
     sequenceId = serializers.UUIDField(source="recovery.uuid", allow_null=True)
@@ -162,8 +162,8 @@ class ReconciliationReport(Form):
     """What a controller saw of one generation."""
 
     observedGeneration = Int64()
-    disposition = WireChoice(DISPOSITIONS)
-    reason = WireChoice(REASONS, default=ReconciliationReason.UNSPECIFIED)
+    disposition = WireChoice("AdviceReconciliationDisposition", DISPOSITIONS)
+    reason = WireChoice("AdviceReconciliationReason", REASONS, default=ReconciliationReason.UNSPECIFIED)
 
 
 class Ruling(Form):

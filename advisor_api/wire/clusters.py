@@ -1,13 +1,17 @@
 """How do clusters, pauses and exclusions look on the wire?"""
 
+from typing import Any
+
 from rest_framework import serializers
 
 from advisor_api.pausing import SCOPES, VALUE_LIMIT
 from advisor_api.switching import REASON_LIMIT
-from advisor_api.wire.fields import Form, Int64, moment, names
+from advisor_api.wire.fields import Form, Int64, WireChoice, moment, names
 from workloads.mode import Mode
 
-MODES = [mode.value for mode in Mode]
+MODES = {mode: mode.value for mode in Mode}
+WANTED_MODES: dict[Any, str] = {**MODES, "observe": "observe"}
+SCOPE_NAMES = {scope: scope for scope in SCOPES}
 
 
 class Pause(Form):
@@ -15,7 +19,7 @@ class Pause(Form):
 
     id = Int64(source="pk")
     cluster = serializers.CharField(source="cluster.name")
-    scope = serializers.ChoiceField(choices=list(SCOPES))
+    scope = WireChoice("PauseScope", SCOPE_NAMES)
     value = serializers.CharField(allow_blank=True)
     reason = serializers.CharField()
     owner = serializers.CharField()
@@ -37,7 +41,7 @@ class Cluster(Form):
     name = serializers.CharField(source="cluster.name")
     environment = serializers.CharField(source="cluster.environment")
     schedulerKind = serializers.CharField(source="cluster.scheduler_kind")
-    mode = serializers.ChoiceField(choices=MODES, source="cluster.mode")
+    mode = WireChoice("Mode", MODES, source="cluster.mode")
     modeVersion = Int64(source="cluster.mode_version")
     acknowledgeSchedulerActions = serializers.BooleanField(source="cluster.acknowledge_scheduler_actions")
     partitions = names(source="cluster.partitions")
@@ -65,7 +69,7 @@ class ClustersAnswer(Form):
 class ModeChange(Form):
     """Another mode, with the version of the mode that was seen. `observe` is stored as `monitor`."""
 
-    mode = serializers.ChoiceField(choices=[*MODES, "observe"])
+    mode = WireChoice("ModeRequest", WANTED_MODES)
     modeVersion = Int64()
     reason = serializers.CharField(max_length=REASON_LIMIT)
 
@@ -73,7 +77,7 @@ class ModeChange(Form):
 class PauseRequest(Form):
     """What is to be left alone, until when and why."""
 
-    scope = serializers.ChoiceField(choices=list(SCOPES))
+    scope = WireChoice("PauseScope", SCOPE_NAMES)
     value = serializers.CharField(default="", allow_blank=True, max_length=VALUE_LIMIT)
     reason = serializers.CharField(max_length=REASON_LIMIT)
     until = serializers.DateTimeField()

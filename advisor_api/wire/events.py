@@ -7,14 +7,14 @@ from rest_framework import serializers
 
 from advisor_api.trail_intake import EPOCH
 from advisor_api.trail_reading import producer_of, type_of
-from advisor_api.wire.fields import AnyJson, Form, Int64
+from advisor_api.wire.fields import AnyJson, Form, Int64, WireChoice
 from advisor_api.wire.jobs import PageQuery
 from audit.level import Level
 from audit.models import AuditEvent
 
 ITEMS_LIMIT = 250
 PAGE_LIMIT = 100
-LEVELS = [level.value for level in Level]
+LEVELS = {level: level.value for level in Level}
 
 
 @extend_schema_field({"type": "string", "format": "int64"})
@@ -35,7 +35,7 @@ class Event(Form):
     jobId = Int64(source="job_number", allow_null=True)
     attemptIndex = serializers.IntegerField(source="attempt_index", allow_null=True)
     eventType = serializers.SerializerMethodField()
-    eventLevel = serializers.ChoiceField(choices=LEVELS, source="level")
+    eventLevel = WireChoice("EventLevel", LEVELS, source="level")
     eventProducer = serializers.SerializerMethodField()
     actor = serializers.CharField()
     sentence = serializers.CharField()
@@ -71,7 +71,7 @@ class EventsQuery(Form):
     jobId = Int64(default=None, allow_null=True)
     attemptIndex = serializers.IntegerField(default=None, allow_null=True, min_value=0, max_value=2**31 - 1)
     eventType = serializers.CharField(default="", max_length=128)
-    eventLevel = serializers.ChoiceField(choices=LEVELS, default="")
+    eventLevel = WireChoice("EventLevel", LEVELS, default="")
     eventProducer = serializers.CharField(default="", max_length=128)
     minEventProducedAt = Int64(default=None, allow_null=True)
     maxEventProducedAt = Int64(default=None, allow_null=True)
@@ -88,7 +88,7 @@ class ReportedEvent(Form):
     heimdallJobId = serializers.UUIDField(default=None, allow_null=True)
     eventProducer = serializers.CharField(max_length=128)
     eventType = serializers.CharField(max_length=128)
-    eventLevel = serializers.ChoiceField(choices=LEVELS, default=Level.INFO.value)
+    eventLevel = WireChoice("EventLevel", LEVELS, default=Level.INFO)
     payload = serializers.DictField(default=dict)
     eventProducedAt = Int64()
     idempotencyKey = serializers.CharField(min_length=1, max_length=512)

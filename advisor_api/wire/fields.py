@@ -40,9 +40,10 @@ class Int64(serializers.Field[int, str | int, str, Any]):
 
 
 class WireChoice(serializers.ChoiceField):
-    """A member of an enum of ours, written by another name."""
+    """A member of an enum, written by its name on the wire. `called`: the enum's name in the API document."""
 
-    def __init__(self, names: Mapping[Any, str], **options: Any) -> None:
+    def __init__(self, called: str, names: Mapping[Any, str], **options: Any) -> None:
+        self.called = called
         self.names = dict(names)
         self.members = {name: member for member, name in names.items()}
         super().__init__(choices=list(dict.fromkeys(names.values())), **options)

@@ -23,7 +23,7 @@ from schedulers.states import JobState
 
 PROPERTIES_LIMIT = 16384  # characters of additionalProperties as JSON
 NODES_LIMIT = 20000
-DESIRED: dict[Any, str] = {each: each.desired_state for each in Operation if each is not Operation.WAIT}
+DESIRED: dict[Any, str] = {each: each.desired_state for each in Operation}
 STATUSES: dict[Any, str] = {
     JobState.UNKNOWN: UNSPECIFIED,
     JobState.PENDING: "JOB_STATUS_PENDING",
@@ -31,6 +31,7 @@ STATUSES: dict[Any, str] = {
     JobState.GONE: "JOB_STATUS_STOPPED",
 }
 """What a client may say of a job, and the state that it means until a listing says more."""
+SHOWN_STATUSES = {name: name for name in STATUSES.values()}
 
 
 class NodeConstraints(Form):
@@ -43,7 +44,7 @@ class ObservedState(Form):
     """What the scheduler shows of the attempt."""
 
     jmState = serializers.CharField(source="jm_state")
-    status = serializers.ChoiceField(choices=list(STATUSES.values()))
+    status = WireChoice("JobStatus", SHOWN_STATUSES)
     reason = serializers.CharField(source="attempt.reason")
     restarts = serializers.IntegerField(source="attempt.index")
     exitCode = serializers.IntegerField(source="attempt.exit_code", allow_null=True)
@@ -57,10 +58,10 @@ class ObservedState(Form):
 class DesiredState(Form):
     """What the newest advice wants."""
 
-    state = WireChoice(DESIRED, source="operation")
+    state = WireChoice("DesiredStateName", DESIRED, source="operation")
     generation = Int64()
-    operation = WireChoice(SHOWN_OPERATIONS)
-    disposition = WireChoice(SHOWN_DISPOSITIONS, source="state")
+    operation = WireChoice("RecoveryOperation", SHOWN_OPERATIONS)
+    disposition = WireChoice("AdviceReconciliationDisposition", SHOWN_DISPOSITIONS, source="state")
 
 
 class Progress(Form):
@@ -141,7 +142,7 @@ class Job(Form):
     nodeCount = serializers.IntegerField(source="attempt.job.node_count")
     allocatedNodes = names(source="attempt.nodes")
     gpuCountPerNode = serializers.IntegerField(source="report.gpu_count_per_node", default=0)
-    state = serializers.ChoiceField(choices=list(STATUSES.values()), source="status")
+    state = WireChoice("JobStatus", SHOWN_STATUSES, source="status")
     jmState = serializers.CharField(source="jm_state")
     observedState = ObservedState(source="*")
     desiredState = DesiredState(source="advice", allow_null=True)
@@ -238,7 +239,7 @@ class ReportedJob(Form):
     gpuCountPerNode = serializers.IntegerField(default=0, min_value=0, max_value=1024)
     nodeConstraints = ReportedConstraints(default=dict)
     additionalProperties = AnyJson(default=dict)
-    state = WireChoice(STATUSES, default=JobState.UNKNOWN)
+    state = WireChoice("JobStatus", STATUSES, default=JobState.UNKNOWN)
 
     def validate_additionalProperties(self, value: Any) -> Any:
         """An object of bounded size."""

@@ -25,7 +25,7 @@ class SequenceQuery(Form):
     schedulerScope = serializers.CharField(max_length=64)
     jobId = Int64()
     sourceAttemptIndex = serializers.IntegerField(min_value=0, max_value=2**31 - 1)
-    operation = WireChoice(OPERATIONS)
+    operation = WireChoice("RecoveryOperationRequest", OPERATIONS)
 
 
 class MilestoneReport(Form):
@@ -33,8 +33,8 @@ class MilestoneReport(Form):
 
     sequenceId = serializers.UUIDField()
     idempotencyKey = serializers.CharField(min_length=1, max_length=512)
-    operation = WireChoice(OPERATIONS)
-    action = WireChoice(ACTIONS)
+    operation = WireChoice("RecoveryOperationRequest", OPERATIONS)
+    action = WireChoice("RecoverySchedulerAction", ACTIONS)
     time = serializers.DateTimeField()
 
 
@@ -42,8 +42,8 @@ class Milestone(Form):
     """A completed scheduler action as it is stored."""
 
     sequenceId = serializers.UUIDField(source="sequence.uuid")
-    operation = WireChoice(OPERATIONS)
-    action = WireChoice(ACTIONS)
+    operation = WireChoice("RecoveryOperationRequest", OPERATIONS)
+    action = WireChoice("RecoverySchedulerAction", ACTIONS)
     time = serializers.DateTimeField(source="done_at")
     receivedAt = serializers.DateTimeField(source="received_at")
 

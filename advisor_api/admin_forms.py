@@ -1,0 +1,65 @@
+"""Is what an administrator typed into a form of the advisor usable?"""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from django import forms
+from django.core.exceptions import ValidationError
+
+from advisor_api.excluding import check_node
+from advisor_api.models import ApiToken, Exclusion, Pause
+from advisor_api.pausing import check_scope
+from advisor_api.refusals import Bad
+from advisor_api.tokens import LIFETIME, LONGEST
+
+if TYPE_CHECKING:
+    Form = forms.ModelForm[Any]
+else:  # takes no type argument when it runs
+    Form = forms.ModelForm
+
+
+class ExclusionForm(Form):
+    """An exclusion of a node that the cluster has."""
+
+    class Meta:
+        model = Exclusion
+        fields = ("cluster", "node", "reason", "until")
+
+    def clean(self) -> dict[str, Any]:
+        """Both are there before they are compared."""
+        found: dict[str, Any] = super().clean() or self.cleaned_data
+        if found.get("cluster") and found.get("node"):
+            _refused(lambda: check_node(found["cluster"], found["node"]))
+        return found
+
+
+class PauseForm(Form):
+    """A pause of something that has the value it needs."""
+
+    class Meta:
+        model = Pause
+        fields = ("cluster", "scope", "value", "reason", "until")
+
+    def clean(self) -> dict[str, Any]:
+        """Scope and value go together."""
+        found: dict[str, Any] = super().clean() or self.cleaned_data
+        if found.get("scope"):
+            _refused(lambda: check_scope(found["scope"], found.get("value", "")))
+        return found
+
+
+class TokenForm(Form):
+    """A token; its secret is made, never typed."""
+
+    days = forms.IntegerField(min_value=1, max_value=LONGEST.days, initial=LIFETIME.days, help_text="Lifetime.")
+
+    class Meta:
+        model = ApiToken
+        fields = ("name", "role", "clusters")
+
+
+def _refused(check: Callable[[], None]) -> None:
+    try:
+        check()
+    except Bad as error:
+        raise ValidationError(str(error)) from error
