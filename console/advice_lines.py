@@ -65,6 +65,16 @@ def advice_by_key(pk: int, now: datetime) -> AdviceLine | None:
     return next(iter(_lines(_rows().filter(pk=pk), now)), None)
 
 
+def excluded_on(job: Job) -> dict[int, list[str]]:
+    """The nodes that advice on each attempt of a job leaves out, by attempt."""
+    found: dict[int, list[str]] = {}
+    rows = Advice.objects.filter(attempt__job=job).order_by("-id").values_list("attempt", "excluded_nodes")
+    for attempt, nodes in rows[:ADVICE_SHOWN]:
+        names = found.setdefault(attempt, [])
+        names += [str(node) for node in nodes if str(node) not in names]
+    return found
+
+
 def advice_sentence(advice: Advice) -> str:
     """`Restart 12345-0 without n03, because …`. Reads `advice.attempt.job`."""
     label, nodes = advice.attempt.label, ", ".join(str(node) for node in advice.excluded_nodes)

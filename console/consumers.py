@@ -32,7 +32,12 @@ COME_AGAIN = 4000
 
 
 class LiveConsumer(AsyncWebsocketConsumer):
-    """One open page."""
+    """One open page.
+
+    It has no channel of its own on the layer: the tail hears for all, and a layer that is gone closes no socket.
+    """
+
+    channel_layer_alias = "none"
 
     async def connect(self) -> None:
         """Accept a person who is signed in, and start to tell."""

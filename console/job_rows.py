@@ -33,7 +33,7 @@ def attempts_of(job: Job) -> list[Attempt]:
 
 def events_of(job: Job, cluster: Cluster, before: int | None = None) -> list[AuditEvent]:
     """The newest events of the job in their order, without checkpoints; only ids below `before` if given."""
-    rows = _events(job, cluster).exclude(type__in=QUIET)
+    rows = _events(job, cluster).exclude(type__in=QUIET).defer("payload")
     if before is not None:
         rows = rows.filter(id__lt=before)
     return list(rows.order_by("-id")[:EVENTS_SHOWN])[::-1]

@@ -14,7 +14,7 @@ from django.urls import reverse
 from advisor_api.models import Exclusion
 from advisor_api.policy.advice_state import AdviceState
 from audit.models import AuditEvent
-from console.advice_lines import advice_on, open_advice
+from console.advice_lines import advice_on, excluded_on, open_advice
 from console.asking import Asked, Scope, key_of, topics_of, version_of
 from console.cluster_rows import blind_attempts, cluster_rows, lease_of, sources_of
 from console.evidence import judgement_of, quotes_from
@@ -34,7 +34,7 @@ from console.job_rows import (
 )
 from console.job_timeline import event_anchor, job_timeline
 from console.mark_kind import MARKED, MarkKind
-from console.recovery import failure_before, sequence_of, stations_of
+from console.recovery import failure_before, sequence_of, sequences_of, stations_of
 from console.rendering import Body, bodies
 from console.sparkline import sparkline
 from console.topics import QUIET
@@ -138,10 +138,8 @@ def job_attempts(asked: Asked) -> Context:
     """Nodes, times and ends of each attempt; what was excluded and why; where a log cannot be read."""
     job = asked.the_job
     attempts = attempts_of(job)
-    excluded: dict[int, list[str]] = {}
-    for line in advice_on(job, asked.now):
-        excluded.setdefault(line.advice.attempt_id, []).extend(line.advice.excluded_nodes)
-    nodes = {str(node) for names in excluded.values() for node in names}
+    excluded = excluded_on(job)
+    nodes = {node for names in excluded.values() for node in names}
     exclusions = Exclusion.objects.filter(cluster=asked.the_cluster, node__in=nodes, lifted_at=None)
     copies = excerpts_of(attempts)
     rows = [
@@ -150,7 +148,7 @@ def job_attempts(asked: Asked) -> Context:
             "state": state_of(attempt),
             "ended_at": end_of(attempt),
             "run_time": run_time(attempt, asked.now),
-            "excluded": list(dict.fromkeys(excluded.get(attempt.pk, []))),
+            "excluded": excluded.get(attempt.pk, []),
             "copies": copies.get(attempt.pk, []),
         }
         for attempt in reversed(attempts)
@@ -161,7 +159,7 @@ def job_attempts(asked: Asked) -> Context:
 def job_events(asked: Asked) -> Context:
     """Everything that happened to a job, in order, with who did it and how long after the failure."""
     job, cluster = asked.the_job, asked.the_cluster
-    sequences = [s for line in advice_on(job, asked.now) if (s := sequence_of(line.advice))]
+    sequences = sequences_of(job)
     rows = [
         {
             "event": event,

@@ -4,6 +4,9 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from advisor_api.models import Advice, Sequence
+from workloads.models import Job
+
+SEQUENCES_READ = 50
 
 
 @dataclass(frozen=True)
@@ -38,6 +41,11 @@ def stations_of(sequence: Sequence) -> tuple[Station, ...]:
 def sequence_of(advice: Advice) -> Sequence | None:
     """The recovery of an advice; needs `select_related("sequence")` to cost no query."""
     return getattr(advice, "sequence", None)
+
+
+def sequences_of(job: Job) -> list[Sequence]:
+    """All recoveries of a job, the newest ones if there are very many."""
+    return list(Sequence.objects.filter(advice__attempt__job=job).order_by("-id")[:SEQUENCES_READ])
 
 
 def failure_before(at: datetime, sequences: list[Sequence]) -> datetime | None:

@@ -120,7 +120,9 @@ class Tail:
                 await layer.receive(channel)
                 self._woken.set()
         finally:
-            await layer.group_discard(WAKE_GROUP, channel)
+            # An error here would take the place of a cancellation, and the tail would never end.
+            with contextlib.suppress(Exception):
+                await layer.group_discard(WAKE_GROUP, channel)
 
 
 _tails: WeakKeyDictionary[asyncio.AbstractEventLoop, Tail] = WeakKeyDictionary()

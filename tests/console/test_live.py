@@ -1,0 +1,290 @@
+"""Does a socket hear of what changed on its page, and does nobody else?"""
+
+import asyncio
+import json
+import subprocess
+import time
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+from asgiref.sync import sync_to_async
+from channels.layers import channel_layers
+from django.contrib.auth.models import User
+from django.test import Client
+from django.utils import timezone
+
+from audit.models import AuditEvent
+from console import consumers, tail
+from console.changes import DOUBT
+from console.consumers import NOT_UNDERSTOOD, SIGNED_OUT
+from console.topics import job_topic
+from console.wake import push
+from tests.console import sample
+from tests.console.sample import EventType, Sample
+from tests.console.sockets import Socket
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+JOB = job_topic("demo", 4711, 0)
+QUIET = 0.4  # seconds after which no frame is coming
+
+
+@pytest.fixture(autouse=True)
+def quick(settings: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    settings.REKINDLE = {**settings.REKINDLE, "REKINDLE_LIVE_SECONDS": 0.05}
+    settings.CHANNEL_LAYERS = {"default": {"BACKEND": "channels.layers.InMemoryChannelLayer"}}
+    channel_layers.backends.clear()
+    monkeypatch.setattr(consumers, "FRAME_SECONDS", 0.05)
+
+
+@pytest.fixture
+def cookie(transactional_db: None) -> Callable[[User | None], str]:
+    def sign_in(user: User | None) -> str:
+        client = Client()
+        if user is not None:
+            client.force_login(user)
+        return "; ".join(f"{name}={morsel.value}" for name, morsel in client.cookies.items())
+
+    return sign_in
+
+
+@pytest.fixture
+def viewer(transactional_db: None, cookie: Callable[[User | None], str]) -> str:
+    return cookie(sample.cast()["viewer"])
+
+
+@pytest.fixture
+def story(transactional_db: None, now: datetime) -> Sample:
+    return sample.fill(now)
+
+
+def socket(query: str, cookies: str = "", origin: str = "http://localhost") -> Socket:
+    from recovery_site.asgi import application
+
+    return Socket(application, "/ws/live", query, {"host": "localhost", "origin": origin, "cookie": cookies})
+
+
+@asynccontextmanager
+async def listening(query: str, cookies: str) -> AsyncIterator[Socket]:
+    made = socket(query, cookies)
+    assert await made.connect()
+    yield made
+    await made.leave()
+
+
+async def frame(of: Socket) -> dict[str, Any]:
+    return json.loads(await of.text())
+
+
+@sync_to_async
+def tell(number: int = 4711, kind: EventType = EventType.VERDICT) -> int:
+    of = sample.Attempt.objects.select_related("job__cluster").filter(job__number=number).first()
+    return sample.event(timezone.now(), kind, of, "something").pk
+
+
+@sync_to_async
+def newest() -> int:
+    return AuditEvent.objects.order_by("-id").first().pk
+
+
+async def closed_with(query: str, cookies: str = "") -> int:
+    made = socket(query, cookies)
+    assert await made.connect(), "a browser learns no reason from a refused handshake"
+    code = await made.close_code()
+    await made.leave()
+    return code
+
+
+async def test_a_stranger_hears_nothing(story: Sample) -> None:
+    assert await closed_with("topic=overview") == SIGNED_OUT
+    assert await closed_with("topic=overview", "sessionid=forged") == SIGNED_OUT
+
+
+async def test_a_closed_account_hears_nothing(viewer: str, story: Sample) -> None:
+    await sync_to_async(User.objects.update)(is_active=False)
+    assert await closed_with("topic=overview", viewer) == SIGNED_OUT
+
+
+async def test_another_site_cannot_listen(viewer: str) -> None:
+    assert not await socket("topic=overview", viewer, origin="https://evil.example").connect()
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "",
+        "topic=",
+        "topic=everything",
+        "topic=overview&since=x",
+        "topic=overview&since=-1",
+        "since=3",
+        "topic=%ff",
+        "&".join(["topic=overview"] * 20),
+    ],
+)
+async def test_a_query_that_cannot_be_understood_is_refused(query: str, viewer: str) -> None:
+    assert await closed_with(query, viewer) == NOT_UNDERSTOOD
+
+
+async def test_a_socket_is_not_talked_to(viewer: str) -> None:
+    async with listening("topic=overview", viewer) as one:
+        await frame(one)
+        await one.say('{"topics": ["everything"]}')
+        assert await one.close_code() == NOT_UNDERSTOOD
+
+
+async def test_a_page_hears_of_its_own_topics_only(viewer: str, story: Sample) -> None:
+    last = await newest()
+    async with listening(f"topic={JOB}&since={last}", viewer) as one:
+        await frame(one)
+        while not await one.silent(QUIET):
+            await frame(one)  # what is younger than the doubt
+        other = await tell(4712)
+        assert await one.silent(QUIET)
+        mine = await tell(4711)
+        assert await frame(one) == {"topics": [JOB], "last": str(mine)}
+        assert mine > other
+
+
+async def test_a_burst_becomes_one_frame(viewer: str, story: Sample, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(consumers, "FRAME_SECONDS", 1.0)
+    async with listening("topic=overview&topic=cluster:demo", viewer) as one:
+        await frame(one)
+        for _ in range(20):
+            last = await tell()
+        frames = [await frame(one)]
+        while not await one.silent(1.3):
+            frames.append(await frame(one))
+        assert len(frames) <= 3
+        assert frames[-1]["last"] == str(last)
+
+
+async def test_who_comes_back_gets_what_was_missed(viewer: str, story: Sample) -> None:
+    last = await newest()
+    long_ago = timezone.now() - 4 * DOUBT
+    await sync_to_async(AuditEvent.objects.update)(at=long_ago)
+    await sync_to_async(sample.Attempt.objects.update)(changed_at=long_ago)
+    async with listening(f"topic={JOB}&topic=overview&since={last}", viewer) as one:
+        assert await frame(one) == {"topics": [], "last": str(last)}
+        assert await one.silent(QUIET)
+    missed = await tell(kind=EventType.CHECKPOINT_SAVED)
+    async with listening(f"topic={JOB}&topic=overview&since={last}", viewer) as one:
+        await frame(one)
+        assert await frame(one) == {"topics": [JOB], "last": str(missed)}
+
+
+async def test_an_event_committed_below_the_newest_is_told(viewer: str, story: Sample) -> None:
+    @sync_to_async
+    def put(pk: int) -> None:
+        AuditEvent.objects.create(
+            pk=pk, at=timezone.now(), actor_kind="rule", actor="x", type="advice", sentence="x",
+            cluster="demo", job_number=4711, job_epoch=0,
+        )  # fmt: skip
+
+    async with listening(f"topic={JOB}", viewer) as one:
+        await frame(one)
+        gap = await newest() + 1
+        await put(gap + 1)
+        assert (await frame(one))["topics"] == [JOB]
+        await put(gap)
+        assert await frame(one) == {"topics": [JOB], "last": str(gap + 1)}
+
+
+async def test_many_sockets_share_one_tail_that_ends_with_the_last(viewer: str, story: Sample) -> None:
+    async with listening("topic=overview", viewer) as one, listening("topic=overview", viewer) as two:
+        await frame(one)
+        await frame(two)
+        mine = tail.tail_of_this_loop()
+        assert len(mine._listeners) == 2
+        assert len(mine._tasks) == 2
+        await tell()
+        assert (await frame(one))["topics"] == (await frame(two))["topics"] == ["overview"]
+    assert not mine._tasks
+
+
+async def test_a_wake_up_is_quicker_than_the_poll(viewer: str, story: Sample, settings: Any) -> None:
+    settings.REKINDLE = {**settings.REKINDLE, "REKINDLE_LIVE_SECONDS": 60.0}
+    async with listening("topic=overview", viewer) as one:
+        await frame(one)
+        await asyncio.sleep(0.2)  # the tail now waits for its next poll, a minute away
+        await tell()
+        assert await one.silent(QUIET)
+        await asyncio.to_thread(push)
+        assert (await frame(one))["topics"] == ["overview"]
+
+
+@pytest.fixture
+def redis(tmp_path: Path) -> Iterator[str]:
+    """A private Redis on a socket of its own."""
+    path = tmp_path / "redis.sock"
+    server = subprocess.Popen(
+        ["redis-server", "--port", "0", "--unixsocket", str(path), "--save", "", "--dir", str(tmp_path)],
+        stdout=subprocess.DEVNULL,
+    )
+    deadline = time.monotonic() + 10
+    while not path.exists() and time.monotonic() < deadline:
+        time.sleep(0.02)
+    yield f"unix://{path}"
+    server.terminate()
+    server.wait(10)
+
+
+async def test_with_redis_another_loop_wakes_the_sockets(
+    viewer: str, story: Sample, settings: Any, redis: str
+) -> None:
+    settings.REKINDLE = {**settings.REKINDLE, "REKINDLE_LIVE_SECONDS": 60.0}
+    layer = {"BACKEND": "channels_redis.pubsub.RedisPubSubChannelLayer", "CONFIG": {"hosts": [redis]}}
+    settings.CHANNEL_LAYERS = {"default": layer}
+    channel_layers.backends.clear()
+    async with listening("topic=overview", viewer) as one:
+        await frame(one)
+        await asyncio.sleep(0.3)
+        await tell()
+        assert await one.silent(QUIET)
+        await asyncio.to_thread(push)
+        assert (await frame(one))["topics"] == ["overview"]
+
+
+async def test_without_the_channel_layer_polling_goes_on(
+    viewer: str, story: Sample, settings: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    layer = {"BACKEND": "channels_redis.pubsub.RedisPubSubChannelLayer", "CONFIG": {"hosts": ["unix:///nowhere"]}}
+    settings.CHANNEL_LAYERS = {"default": layer}
+    channel_layers.backends.clear()
+    async with listening("topic=overview", viewer) as one:
+        await frame(one)
+        await asyncio.to_thread(push)
+        await tell()
+        assert (await frame(one))["topics"] == ["overview"]
+    assert "could not wake the sockets" in caplog.text
+
+
+async def test_a_database_that_fails_costs_latency_and_nothing_else(
+    viewer: str, story: Sample, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(tail, "PATIENCE_SECONDS", 0.1)
+    async with listening("topic=overview", viewer) as one:
+        await frame(one)
+        with monkeypatch.context() as patch:
+            patch.setattr("console.changes.AuditEvent.objects", None)
+            await asyncio.sleep(0.3)
+        await tell()
+        assert (await frame(one))["topics"] == ["overview"]
+    assert "the tail could not read" in caplog.text
+
+
+async def test_a_socket_ends_after_its_time_and_may_come_again(
+    viewer: str, story: Sample, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(consumers, "LIFE_SECONDS", 0.1)
+    async with listening("topic=overview", viewer) as one:
+        await frame(one)
+        assert await one.close_code() == consumers.COME_AGAIN
+
+
+def test_a_push_without_sockets_does_nothing() -> None:
+    push()
