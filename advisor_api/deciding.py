@@ -7,7 +7,7 @@ from typing import Any
 
 from django.db import transaction
 
-from advisor_api.excluding import exclude_named
+from advisor_api.excluding import exclude_named, withdraw
 from advisor_api.gathering import gather
 from advisor_api.models import Advice, PolicyVersion, Sequence
 from advisor_api.policies import active_policy
@@ -111,6 +111,7 @@ def _advise(
         older.attempt = attempt
         sentence = f"Advice {older.generation} on {attempt.label} is replaced by advice {generation}."
         move(older, Move(AdviceState.ABANDONED, ReconciliationReason.SUPERSEDED, actor, sentence), now)
+        withdraw(older, actor, now)
     advice = Advice.objects.create(
         **_columns(decision, now, Mode(attempt.job.cluster.mode)),
         attempt=attempt,

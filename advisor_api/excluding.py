@@ -44,6 +44,15 @@ def exclude_named(advice: Advice, nodes: Sequence[str], now: datetime) -> list[E
     return made
 
 
+def withdraw(advice: Advice, actor: Actor, now: datetime) -> None:
+    """Lift what the verdict behind a superseded advice has excluded. Call it inside the caller's transaction."""
+    if advice.verdict is None:
+        return
+    cluster = advice.attempt.job.cluster
+    for row in active_exclusions(cluster, now).select_related("cluster").filter(verdict_id=advice.verdict.uuid):
+        lift(row, actor, now)
+
+
 def exclude(cluster: Cluster, node: str, *, reason: str, until: datetime, actor: Actor, now: datetime) -> Exclusion:
     """A person excludes a node. Raises `Bad` for an unknown node or an end that is past or too far away."""
     check_node(cluster, node)

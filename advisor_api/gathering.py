@@ -44,7 +44,8 @@ def gather(verdict: Verdict, policy: Policy, now: datetime) -> Facts:
     """The facts about `verdict.attempt`. Reads `verdict.attempt.job.cluster`; about nine queries."""
     attempt, job = verdict.attempt, verdict.attempt.job
     cluster = job.cluster
-    partition = look_at_partition(job, now)
+    own = Verdict.objects.filter(attempt=attempt)
+    partition = look_at_partition(job, active_exclusions(cluster, now).exclude(verdict_id__in=own.values("uuid")))
     wish = read_stored(job.opt_in)
     counts = _counts(attempt)
     return Facts(
@@ -64,7 +65,7 @@ def gather(verdict: Verdict, policy: Policy, now: datetime) -> Facts:
         evidence_status=EvidenceStatus(verdict.evidence_status),
         confidence=verdict.confidence,
         named=_named(verdict, partition),
-        newer_verdict=Verdict.objects.filter(attempt=attempt, pk__gt=verdict.pk).exists(),
+        newer_verdict=own.filter(pk__gt=verdict.pk).exists(),
         progressed_since=attempt.last_step_at is not None and attempt.last_step_at > verdict.judged_at,
         requeues=attempt.index,
         attempts_without_checkpoint=counts.attempts_without_checkpoint,
@@ -84,8 +85,11 @@ def gather(verdict: Verdict, policy: Policy, now: datetime) -> Facts:
     )
 
 
-def look_at_partition(job: Job, now: datetime) -> Partition:
-    """The nodes of the job's partition (of the cluster when the job names none), and which are excluded."""
+def look_at_partition(job: Job, exclusions: QuerySet[Exclusion]) -> Partition:
+    """The nodes of the job's partition (of the cluster when the job names none), and which are excluded.
+
+    What an earlier verdict on the same attempt has excluded is left out of `exclusions`: the newer one replaces it.
+    """
     wanted = set(filter(None, job.partition.split(",")))
     nodes = {
         node.name: node
@@ -93,7 +97,7 @@ def look_at_partition(job: Job, now: datetime) -> Partition:
         if not wanted or wanted & set(node.partitions)
     }
     excluded: dict[str, Excluded] = {}
-    for exclusion in active_exclusions(job.cluster, now).order_by("-since", "-id"):
+    for exclusion in exclusions.order_by("-since", "-id"):
         if exclusion.node in nodes:
             excluded[exclusion.node] = Excluded(exclusion.node, nodes[exclusion.node].available)
     return Partition(

@@ -5,14 +5,20 @@ import pytest
 from advisor_api.policy.history import Counts, Past, count
 
 
-def past(index: int, fingerprint: str = "f", step: int | None = None, saved: int | None = None, **more: bool) -> Past:
+def past(
+    index: int, fingerprint: str = "f", step: int | None = None, saved: int | None = None, **more: bool
+) -> Past:
     return Past(index, fingerprint, 0 if step is not None else None, step, saved, **more)
 
 
 CASES = [
     ("one attempt that saved", [past(0, step=25, saved=20)], Counts(0, 0, 1)),
     ("one attempt that died at the start", [past(0)], Counts(1, 0, 1)),
-    ("it saved, then failed again before the next", [past(0, step=25, saved=20), past(1, step=25)], Counts(1, 1, 2)),
+    (
+        "it saved, then failed again before the next",
+        [past(0, step=25, saved=20), past(1, step=25)],
+        Counts(1, 1, 2),
+    ),
     (
         "three more that saved nothing new",
         [past(0, step=25, saved=20), *(past(i, step=24, saved=20) for i in (1, 2, 3))],

@@ -1,0 +1,381 @@
+"""Does a verdict become exactly one advice, with everything that belongs to it, or a sentence why not?"""
+
+from datetime import timedelta
+
+import pytest
+from django.db import connection, transaction
+from django.test.utils import CaptureQueriesContext
+from pytest_django import DjangoAssertNumQueries
+
+from advisor_api import deciding
+from advisor_api.approving import approve, newest_advice, reject
+from advisor_api.deciding import decide, decide_all_due
+from advisor_api.models import Advice, Exclusion, PolicyVersion, Sequence
+from advisor_api.policy.operation import Operation
+from advisor_api.policy.scheduler_action import SchedulerAction
+from advisor_api.policy.values import defaults
+from advisor_api.refusals import Bad, Stale
+from advisor_api.reporting import Done, milestone
+from audit.event_type import EventType
+from audit.models import AuditEvent
+from audit.trail import Entry, record
+from detectors.models import Verdict
+from schedulers.states import JobState
+from tests.advisor_api.world import (
+    CONTROLLER,
+    NOW,
+    OPERATOR,
+    UNKNOWN,
+    a_cluster,
+    a_job,
+    a_verdict,
+    an_advice,
+    an_anomaly,
+    an_attempt,
+    culprit,
+    seconds,
+)
+from workloads.models import Attempt, Cluster, Node
+from workloads.subjects import subject_of
+
+pytestmark = pytest.mark.django_db
+
+
+def events(type_: EventType) -> list[AuditEvent]:
+    return list(AuditEvent.objects.filter(type=type_.value).order_by("id"))
+
+
+def test_a_named_node_becomes_a_restart_without_it() -> None:
+    attempt = an_attempt(a_job(a_cluster()))
+    an_anomaly(attempt)
+    advice = decide(a_verdict(attempt), NOW)
+    assert advice is not None
+    advice.refresh_from_db()
+    assert (advice.operation, advice.excluded_nodes, advice.rule) == ("restart", ["n03"], "named_node")
+    assert (advice.generation, advice.state, advice.mode_at_decision) == (1, "pending", "action")
+    assert advice.facts["named"] == [{"host": "n03", "confidence": 0.95, "available": True, "drained": False}]
+    assert len(advice.trace) == 40
+    sequence = Sequence.objects.get()
+    assert (sequence.happened_at, sequence.detected_at) == (NOW - seconds(5), NOW - seconds(3))
+    assert len(sequence.trace_id) == 32
+    exclusion = Exclusion.objects.get()
+    assert (exclusion.node, exclusion.until, exclusion.owner) == ("n03", NOW + timedelta(days=1), "rule named_node")
+    (event,) = events(EventType.ADVICE)
+    assert event.sentence.startswith("Restart: 100-0 without n03; n03 is named")
+    assert (event.actor_kind, event.actor, event.advice_generation) == ("rule", "named_node", 1)
+    assert event.payload["seconds_since_detection"] == 3.0
+    assert event.trace_id == sequence.trace_id
+    assert Verdict.objects.get().decide_due_at is None
+
+
+def test_a_verdict_is_decided_once() -> None:
+    verdict = a_verdict(an_attempt(a_job(a_cluster())))
+    assert decide(verdict, NOW) is not None
+    assert decide(verdict, NOW) is None  # this worker read the row before the other one took it
+    assert Advice.objects.count() == 1
+
+
+def test_nothing_is_stored_when_the_last_write_fails(monkeypatch: pytest.MonkeyPatch) -> None:
+    verdict = a_verdict(an_attempt(a_job(a_cluster())))
+
+    def broken(*_args: object) -> None:
+        raise RuntimeError("the disk is full")
+
+    monkeypatch.setattr(deciding, "exclude_named", broken)
+    with pytest.raises(RuntimeError), transaction.atomic():
+        decide(verdict, NOW)
+    assert not Advice.objects.exists()
+    assert not Sequence.objects.exists()
+    assert not AuditEvent.objects.exists()
+    assert Verdict.objects.get().decide_due_at == NOW
+
+
+def test_a_verdict_that_cannot_be_decided_stops_no_other() -> None:
+    cluster = a_cluster()
+    broken = a_verdict(an_attempt(a_job(cluster, 1)), kind="no_such_kind")
+    good = a_verdict(an_attempt(a_job(cluster, 2)))
+    assert decide_all_due(NOW) == 2
+    assert Advice.objects.get().verdict == good
+    broken.refresh_from_db()
+    assert broken.decide_due_at == NOW + seconds(30)
+
+
+def test_a_guard_leaves_it_alone_with_a_sentence() -> None:
+    attempt = an_attempt(a_job(a_cluster()), state=JobState.CANCELLED)
+    assert decide(a_verdict(attempt), NOW) is None
+    (event,) = events(EventType.NO_ADVICE)
+    assert event.sentence == "100-0 is left alone: somebody cancelled the job: that is a wish, not a failure."
+    assert event.payload["rule"] == "cancelled"
+    assert len(event.payload["trace"]) == 40
+    assert Verdict.objects.get().decide_due_at is None
+
+
+def test_an_unseen_scheduler_postpones_and_says_so_once() -> None:
+    cluster = a_cluster(cannot_see_since=NOW - seconds(30))
+    a_verdict(an_attempt(a_job(cluster)))
+    for turn in range(3):
+        decide_all_due(NOW + seconds(10 * turn))
+    assert len(events(EventType.NO_ADVICE)) == 1
+    assert Verdict.objects.get().decide_due_at == NOW + seconds(25)
+    Cluster.objects.update(cannot_see_since=None)
+    decide_all_due(NOW + seconds(30))
+    assert Advice.objects.get().operation == Operation.RESTART
+
+
+def test_a_question_to_a_person_opens_no_recovery() -> None:
+    advice = decide(a_verdict(an_attempt(a_job(a_cluster())), action="ask"), NOW)
+    assert advice is not None
+    assert (advice.operation, advice.state) == ("wait", "pending")
+    assert not Sequence.objects.exists()
+    assert events(EventType.ADVICE)[0].level == "warning"
+
+
+def test_monitor_mode_gives_the_same_advice_and_excludes_nothing() -> None:
+    advice = an_advice(a_cluster(mode="monitor"))
+    assert (advice.operation, advice.excluded_nodes, advice.state) == ("restart", ["n03"], "pending")
+    assert not Exclusion.objects.exists()
+
+
+class TestApproval:
+    def test_it_waits_and_excludes_only_when_approved(self) -> None:
+        advice = an_advice(a_cluster(mode="approve", min_job_age_seconds=600))
+        assert advice.state == "awaiting_approval"
+        assert advice.expires_at == NOW + seconds(540)
+        assert not Exclusion.objects.exists()
+        approve(newest_advice(advice.attempt), 1, "looks right", OPERATOR, NOW + seconds(60))
+        assert newest_advice(advice.attempt).state == "pending"
+        assert Exclusion.objects.get().node == "n03"
+        (event,) = events(EventType.ADVICE_STATE)
+        assert event.sentence == "olga approved advice 1 on 100-0: looks right"
+        assert (event.actor_kind, event.actor) == ("person", "olga")
+
+    def test_too_late_is_too_late(self) -> None:
+        advice = an_advice(a_cluster(mode="approve"))
+        with pytest.raises(Stale, match="too late"):
+            approve(advice, 1, "go", OPERATOR, advice.expires_at)
+
+    def test_a_job_that_recovered_needs_none(self) -> None:
+        advice = an_advice(a_cluster(mode="approve"))
+        an_attempt(advice.attempt.job, 1, JobState.RUNNING)
+        with pytest.raises(Stale, match="requeued meanwhile"):
+            approve(advice, 1, "go", OPERATOR, NOW)
+
+    def test_a_hang_that_moves_again_needs_none(self) -> None:
+        attempt = an_attempt(a_job(a_cluster(mode="approve")), state=JobState.RUNNING)
+        advice = decide(a_verdict(attempt, kind="hang", **UNKNOWN), NOW)
+        assert advice is not None
+        Attempt.objects.update(last_step=7, last_step_at=NOW + seconds(5))
+        with pytest.raises(Stale, match="makes steps again"):
+            approve(newest_advice(attempt), 1, "go", OPERATOR, NOW + seconds(6))
+
+    def test_another_generation_was_seen(self) -> None:
+        advice = an_advice(a_cluster(mode="approve"))
+        with pytest.raises(Stale, match="newest one is 1"):
+            approve(advice, 2, "go", OPERATOR, NOW)
+
+    def test_a_reason_is_needed(self) -> None:
+        advice = an_advice(a_cluster(mode="approve"))
+        with pytest.raises(Bad, match="Say why"):
+            approve(advice, 1, "  ", OPERATOR, NOW)
+
+    def test_the_second_of_two_people_is_told(self) -> None:
+        advice = an_advice(a_cluster(mode="approve"))
+        mine, theirs = newest_advice(advice.attempt), newest_advice(advice.attempt)
+        approve(mine, 1, "go", OPERATOR, NOW)
+        with pytest.raises(Stale, match="moved meanwhile"):
+            approve(theirs, 1, "go", OPERATOR, NOW)
+        assert len(events(EventType.ADVICE_STATE)) == 1
+
+    def test_rejected_means_not_again_for_the_same_reason(self) -> None:
+        advice = an_advice(a_cluster(mode="approve"))
+        reject(newest_advice(advice.attempt), 1, "maintenance tonight", OPERATOR, NOW)
+        assert decide(a_verdict(advice.attempt), NOW) is None
+        assert Advice.objects.get().state == "abandoned"
+
+
+class TestGenerations:
+    def test_a_newer_verdict_that_says_the_same_changes_nothing(self) -> None:
+        advice = an_advice(a_cluster())
+        assert decide(a_verdict(advice.attempt, confidence=0.97), NOW) is None
+        assert Advice.objects.get().state == "pending"
+        assert "says the same already" in events(EventType.NO_ADVICE)[0].sentence
+
+    def test_one_that_says_something_else_supersedes(self) -> None:
+        advice = an_advice(a_cluster())
+        newer = decide(a_verdict(advice.attempt, implicated=[culprit("n02")]), NOW + seconds(5))
+        assert newer is not None
+        assert (newer.generation, newer.excluded_nodes) == (2, ["n02", "n03"])
+        advice.refresh_from_db()
+        assert (advice.state, advice.state_reason) == ("abandoned", "SUPERSEDED")
+        assert events(EventType.ADVICE_STATE)[0].sentence == "Advice 1 on 100-0 is replaced by advice 2."
+
+    @pytest.mark.parametrize("trace", ["milestone", "intent"])
+    def test_none_supersedes_what_a_controller_has_begun(self, trace: str) -> None:
+        advice = an_advice(a_cluster())
+        if trace == "milestone":
+            done = Done("k", Operation.RESTART, SchedulerAction.SLURM_REQUEUE_HOLD, NOW)
+            milestone(advice.sequence, done, CONTROLLER, NOW)
+        else:
+            entry = Entry(EventType.INTENT, subject_of(advice.attempt), CONTROLLER, "soon", advice_generation=1)
+            record([entry], NOW)
+        assert decide(a_verdict(advice.attempt, implicated=[culprit("n02")]), NOW) is None
+        assert Advice.objects.get().state == "pending"
+        assert events(EventType.NO_ADVICE)[0].payload["rule"] == "command_given"
+
+    def test_an_older_verdict_that_comes_late_is_passed_over(self) -> None:
+        attempt = an_attempt(a_job(a_cluster()))
+        old, new = a_verdict(attempt), a_verdict(attempt, implicated=[culprit("n02")])
+        assert decide(old, NOW) is None
+        advice = decide(new, NOW)
+        assert advice is not None
+        assert advice.excluded_nodes == ["n02"]
+
+
+class TestFacts:
+    """What is gathered from the rows."""
+
+    def facts(self, advice: Advice | None) -> dict[str, object]:
+        assert advice is not None
+        return dict(advice.facts)
+
+    def test_only_own_and_known_nodes_can_be_named(self) -> None:
+        attempt = an_attempt(a_job(a_cluster()), nodes=["n01", "n02", "ghost"])
+        rows = [
+            culprit("ghost"),
+            culprit("n09"),
+            {"host": "n01", "role": "victim", "confidence": 0.99, "excludable": True},
+            {"host": "n02", "role": "culprit", "confidence": 0.99, "excludable": False},
+            {"host": ["n02"], "role": "culprit", "confidence": "high"},
+            "nonsense",
+        ]
+        assert self.facts(decide(a_verdict(attempt, implicated=rows), NOW))["named"] == []
+
+    def test_the_surest_of_several_words_on_a_node_counts(self) -> None:
+        attempt = an_attempt(a_job(a_cluster(nodes=40)))
+        rows = [culprit("n03", 0.5), culprit("n02", 0.85), culprit("n03", 0.9)]
+        advice = decide(a_verdict(attempt, implicated=rows), NOW)
+        assert advice is not None
+        assert [row["host"] for row in advice.facts["named"]] == ["n03", "n02"]
+        assert advice.excluded_nodes == ["n02", "n03"]
+
+    def test_a_drained_node_is_not_ours_to_exclude(self) -> None:
+        attempt = an_attempt(a_job(a_cluster()))
+        Node.objects.filter(name="n03").update(
+            state="mixed+drain", available=False, reason="disk", reason_by="root"
+        )
+        advice = decide(a_verdict(attempt), NOW)
+        assert advice is not None
+        assert (advice.rule, advice.excluded_nodes) == ("named_node_is_drained", [])
+        assert not Exclusion.objects.exists()
+
+    def test_only_the_jobs_partition_counts(self) -> None:
+        cluster = a_cluster(nodes=4)
+        for i in range(96):
+            Node.objects.create(cluster=cluster, name=f"x{i}", state="idle", partitions=["other"], seen_at=NOW)
+        facts = self.facts(decide(a_verdict(an_attempt(a_job(cluster))), NOW))
+        assert (facts["partition_size"], facts["partition_available"]) == (4, 4)
+
+    def test_exclusions_that_ended_or_were_lifted_do_not_count(self) -> None:
+        cluster = a_cluster()
+        rows = {"cluster": cluster, "reason": "r", "owner": "o", "since": NOW - timedelta(days=2)}
+        Exclusion.objects.create(node="n05", until=NOW, **rows)
+        Exclusion.objects.create(node="n06", until=NOW + seconds(9), lifted_at=NOW, **rows)
+        Exclusion.objects.create(node="n07", until=NOW + seconds(9), **rows)
+        Exclusion.objects.create(node="not-in-the-partition", until=NOW + seconds(9), **rows)
+        facts = self.facts(decide(a_verdict(an_attempt(a_job(cluster)), **UNKNOWN), NOW))
+        assert facts["excluded"] == [{"node": "n07", "available": True}]
+
+    def test_counters_look_at_earlier_attempts_of_this_job_alone(self) -> None:
+        cluster = a_cluster()
+        job = a_job(cluster)
+        for index in range(3):
+            a_verdict(an_attempt(job, index, last_step=25 - index), decide_due_at=None, **UNKNOWN)
+        again = a_job(cluster, epoch=1)  # the number came round again
+        a_verdict(an_attempt(again, 0), decide_due_at=None, **UNKNOWN)
+        facts = self.facts(decide(a_verdict(an_attempt(job, 3, last_step=24), **UNKNOWN), NOW))
+        assert facts["restarts_for_cause"] == 3
+        assert facts["attempts_without_checkpoint"] == 3
+        assert facts["requeues"] == 3
+
+    def test_a_number_used_again_begins_anew(self) -> None:
+        cluster = a_cluster()
+        job = a_job(cluster)
+        for index in range(4):
+            a_verdict(an_attempt(job, index), decide_due_at=None, **UNKNOWN)
+        advice = decide(a_verdict(an_attempt(a_job(cluster, epoch=1)), **UNKNOWN), NOW)
+        assert advice is not None
+        assert (advice.operation, advice.facts["requeues"]) == ("restart", 0)
+
+    def test_the_jobs_own_cap_is_read_from_its_comment(self) -> None:
+        job = a_job(a_cluster(), opt_in={"mode": "action", "max_requeue_times": 1})
+        an_attempt(job, 0, last_checkpoint_step=10)
+        advice = decide(a_verdict(an_attempt(job, 1, last_checkpoint_step=20)), NOW)
+        assert advice is not None
+        assert (advice.operation, advice.rule) == ("terminate", "too_many_requeues")
+
+    def test_jitter_is_the_attempts_own_and_small(self) -> None:
+        cluster = a_cluster(nodes=200)
+        PolicyVersion.objects.create(values={"storm_restarts": 99}, created_at=NOW)
+        found = set()
+        for number in range(20):
+            facts = self.facts(decide(a_verdict(an_attempt(a_job(cluster, number)), **UNKNOWN), NOW))
+            assert isinstance(facts["jitter"], float)
+            assert -0.2 <= facts["jitter"] <= 0.2
+            found.add(facts["jitter"])
+        assert len(found) > 10
+
+
+def test_a_storm_asks_a_person_and_other_partitions_go_on() -> None:
+    cluster = a_cluster(nodes=200)
+    Node.objects.filter(name__gt="n150").update(partitions=["other"])
+    for number in range(3):
+        assert an_advice(cluster, number, **UNKNOWN).operation == "restart"
+    assert an_advice(cluster, 4, **UNKNOWN).rule == "restart_storm"
+    other = an_attempt(a_job(cluster, 5, partition="other"), nodes=["n160"])
+    advice = decide(a_verdict(other, **UNKNOWN), NOW)
+    assert advice is not None
+    assert advice.operation == "restart"
+    late = NOW + seconds(601)
+    attempt = an_attempt(a_job(cluster, 6), now=late)
+    advice = decide(a_verdict(attempt, late, **UNKNOWN), late)
+    assert advice is not None
+    assert advice.operation == "restart"
+
+
+class TestPolicyVersions:
+    def test_the_defaults_are_stored_on_first_need(self) -> None:
+        advice = an_advice(a_cluster())
+        version = PolicyVersion.objects.get()
+        assert (version.values, version.created_by, advice.policy) == (defaults(), "Rekindle", version)
+        an_advice(a_cluster("second"))
+        assert PolicyVersion.objects.count() == 1
+
+    def test_the_newest_of_the_cluster_wins_over_the_newest_of_all(self) -> None:
+        cluster, other = a_cluster(), a_cluster("second")
+        PolicyVersion.objects.create(cluster=cluster, values={"exclude_confidence": 0.5}, created_at=NOW)
+        mine = PolicyVersion.objects.create(cluster=cluster, values={"exclude_confidence": 0.99}, created_at=NOW)
+        everybodys = PolicyVersion.objects.create(values={}, created_at=NOW)
+        assert (an_advice(cluster).policy, an_advice(cluster, 2).rule) == (mine, "known_cause")
+        assert (an_advice(other).policy, an_advice(other, 2).rule) == (everybodys, "cap_reached")
+
+
+def test_the_number_of_queries_does_not_grow(django_assert_max_num_queries: DjangoAssertNumQueries) -> None:
+    cluster = a_cluster(nodes=400)
+    job = a_job(cluster, node_count=256)
+    for index in range(15):
+        a_verdict(an_attempt(job, index), decide_due_at=None)
+    names = [f"n{i:02}" for i in range(1, 257)]
+    attempt = an_attempt(job, 15, nodes=names)
+    verdict = a_verdict(attempt, implicated=[culprit(name, 0.5) for name in names])
+    verdict = Verdict.objects.select_related("attempt__job__cluster").get(pk=verdict.pk)
+    with django_assert_max_num_queries(30):
+        decide(verdict, NOW)
+
+
+def test_a_sweep_reads_what_is_due_in_one_query() -> None:
+    cluster = a_cluster()
+    for number in range(5):
+        a_verdict(an_attempt(a_job(cluster, number)), decide_due_at=NOW + seconds(1))
+    with CaptureQueriesContext(connection) as queries:
+        assert decide_all_due(NOW) == 0
+    assert len(queries) == 1
