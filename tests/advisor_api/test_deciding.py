@@ -10,6 +10,7 @@ from pytest_django import DjangoAssertNumQueries
 from advisor_api import deciding
 from advisor_api.approving import approve, newest_advice, reject
 from advisor_api.deciding import decide, decide_all_due
+from advisor_api.gathering import active_exclusions
 from advisor_api.models import Advice, Exclusion, PolicyVersion, Sequence
 from advisor_api.policy.operation import Operation
 from advisor_api.policy.scheduler_action import SchedulerAction
@@ -204,7 +205,8 @@ class TestGenerations:
         advice = an_advice(a_cluster())
         newer = decide(a_verdict(advice.attempt, implicated=[culprit("n02")]), NOW + seconds(5))
         assert newer is not None
-        assert (newer.generation, newer.excluded_nodes) == (2, ["n02", "n03"])
+        assert (newer.generation, newer.excluded_nodes) == (2, ["n02"])
+        assert active_exclusions(advice.attempt.job.cluster, NOW + seconds(6)).get().node == "n02"
         advice.refresh_from_db()
         assert (advice.state, advice.state_reason) == ("abandoned", "SUPERSEDED")
         assert events(EventType.ADVICE_STATE)[0].sentence == "Advice 1 on 100-0 is replaced by advice 2."
@@ -356,7 +358,7 @@ class TestPolicyVersions:
         mine = PolicyVersion.objects.create(cluster=cluster, values={"exclude_confidence": 0.99}, created_at=NOW)
         everybodys = PolicyVersion.objects.create(values={}, created_at=NOW)
         assert (an_advice(cluster).policy, an_advice(cluster, 2).rule) == (mine, "known_cause")
-        assert (an_advice(other).policy, an_advice(other, 2).rule) == (everybodys, "cap_reached")
+        assert (an_advice(other).policy, an_advice(other, 2).rule) == (everybodys, "named_node")
 
 
 def test_the_number_of_queries_does_not_grow(django_assert_max_num_queries: DjangoAssertNumQueries) -> None:
