@@ -60,8 +60,8 @@ class Check:
         self._say(f"The scheduler answers: {limits.version}, cluster {limits.cluster_name}{tested}.")
         if limits.min_job_age < LEAST_JOB_AGE:
             self._say(
-                f"Warning: finished jobs are forgotten after {limits.min_job_age} s (MinJobAge); below {LEAST_JOB_AGE} s "
-                "an approval may come too late to restart a job."
+                f"Warning: finished jobs are forgotten after {limits.min_job_age} s (MinJobAge); "
+                f"below {LEAST_JOB_AGE} s an approval may come too late to restart a job."
             )
         return True
 

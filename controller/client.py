@@ -214,6 +214,7 @@ class _UntilDeadline(io.RawIOBase):
     def __init__(self, sock: socket.socket, deadline: float) -> None:
         super().__init__()
         self._sock = sock
+        self._raw = sock.makefile("rb", buffering=0)  # keeps the socket open when the connection lets go of it
         self._deadline = deadline
 
     def readable(self) -> bool:
@@ -226,7 +227,12 @@ class _UntilDeadline(io.RawIOBase):
         if left <= 0:
             raise TimeoutError("the answer took too long")
         self._sock.settimeout(left)
-        return self._sock.recv_into(buffer)
+        return self._raw.readinto(buffer) or 0
+
+    def close(self) -> None:
+        """Let go of the socket."""
+        self._raw.close()
+        super().close()
 
 
 def _bounded(deadline: float) -> type[http.HTTPResponse]:

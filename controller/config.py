@@ -116,13 +116,15 @@ def read_token(path: Path) -> str:
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError as error:
         raise ValueError(f"the file {path} cannot be read: {error.strerror}") from error
-    with open(descriptor, "rb") as file:
+    try:
         status = os.fstat(descriptor)
         if not stat.S_ISREG(status.st_mode):
             raise ValueError(f"{path} is no file")
         if status.st_mode & 0o077:
             raise ValueError(f"the file {path} is open to others (mode {status.st_mode & 0o777:o}); use chmod 600")
-        token = file.read(LARGEST_TOKEN + 1).strip()
+        token = os.read(descriptor, LARGEST_TOKEN + 1).strip()
+    finally:
+        os.close(descriptor)
     if not token or len(token) > LARGEST_TOKEN or not re.fullmatch(rb"[\x21-\x7e]+", token):
         raise ValueError(f"the file {path} holds no token of one line")
     return token.decode()

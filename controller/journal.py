@@ -179,16 +179,20 @@ def _locked(path: Path) -> int:
 
 def _content(path: Path) -> bytes:
     try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        with open(path, "rb", opener=_open_plainly) as file:
+            content = file.read(LARGEST_JOURNAL + 1)
     except FileNotFoundError:
         return b""
     except OSError as error:
         raise BadJournal(f"the journal {path} cannot be read: {error.strerror}") from error
-    with open(descriptor, "rb") as file:
-        content = file.read(LARGEST_JOURNAL + 1)
     if len(content) > LARGEST_JOURNAL:
         raise BadJournal(f"the journal {path} is larger than {LARGEST_JOURNAL} bytes")
     return content
+
+
+def _open_plainly(path: str, flags: int) -> int:
+    """Open without following a link and without waiting for a pipe's other end."""
+    return os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
 
 
 def _lines(content: bytes, strict: bool = True) -> list[dict[str, Any]]:

@@ -31,9 +31,7 @@ def keep(job: int, scheduler: Scheduler, clock: Clock, say: Callable[[str], None
         say(f"Job {job} could not be kept: {error.reason}.")
         return False
     if not _stays(after, row.restarts):
-        say(
-            f"Job {job} was released in the same moment: it is {after.row.word} now. `scontrol hold {job}` holds it."
-        )
+        say(f"Job {job} was acted on in the same moment and is {after.row.word} now; look at it and try again.")
         return False
     say(f"Job {job} stays held, and nothing of ours will release it; `scontrol release {job}` lets it go.")
     return True

@@ -2,7 +2,7 @@
 
 A process of its own that needs no Advisor: when everything else of ours is dead, jobs still run (fail open). It
 takes for ours what carries our mark with the job's restart count, or what this host's journal says was held and
-never got so far as to be marked (decisions 11). A mark that was there and is not any more was taken off by a person.
+never got so far as to be marked (decisions 11). A mark that was there and is gone was taken off by a person.
 """
 
 from argparse import Namespace
