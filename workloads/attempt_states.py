@@ -1,8 +1,9 @@
 """What does a row of the listing say about one attempt, and what must it not overwrite?
 
 Traps of a listing (observed): while a job ends its node list shrinks; after a requeue the row already counts the
-next attempt while the old one is still ending, and for a moment shows the old exit code; a waiting row's start
-and a running row's end are plans. So facts are taken only from the states in which they are true.
+next attempt while the old one is still ending, with the old submit time, and for a moment shows the old exit code;
+a waiting row's start and a running row's end are plans. So facts are taken only from the states in which they are
+true.
 """
 
 from datetime import datetime
@@ -11,6 +12,7 @@ from schedulers.port import AccountedAttempt, JobRow
 from schedulers.states import FINAL, LIVE, WAITING, JobState
 from workloads.models import Attempt
 
+ENDING = frozenset({JobState.COMPLETING, JobState.REQUEUED})  # as a listing shows them
 WHOLE_ALLOCATION = LIVE - {JobState.COMPLETING}
 FIELDS = (
     "state",
@@ -31,7 +33,7 @@ def state_of(row: JobRow, index: int, before: JobState | None) -> JobState:
     A later attempt that is COMPLETING without having run is the one before it, still ending. REQUEUED in a
     listing is the same moment. A word we do not know takes back no end that we know.
     """
-    if row.state in {JobState.COMPLETING, JobState.REQUEUED}:
+    if row.state in ENDING:
         waits = index > 0 and (before is None or before in WAITING)
         return JobState.PENDING if waits else JobState.COMPLETING
     if row.state is JobState.UNKNOWN and before is not None and before in FINAL:
@@ -48,7 +50,8 @@ def follow(attempt: Attempt, row: JobRow, now: datetime, *, first: bool = False)
     state = state_of(row, attempt.index, None if first else JobState(attempt.state))
     attempt.state = state.value
     attempt.scheduler_word, attempt.reason = row.word, row.reason
-    attempt.submitted_at = attempt.submitted_at or row.submitted_at
+    if attempt.index == 0 or row.state not in ENDING:
+        attempt.submitted_at = row.submitted_at or attempt.submitted_at
     ended = state in FINAL
     if state in WHOLE_ALLOCATION:
         attempt.nodes = list(row.nodes) or attempt.nodes
@@ -67,14 +70,16 @@ def follow(attempt: Attempt, row: JobRow, now: datetime, *, first: bool = False)
 def requeued(attempt: Attempt, row: JobRow, now: datetime) -> set[str]:
     """End the attempt before the one that `row` counts; an end that is known already stays.
 
-    The new attempt's submit time is the moment of the requeue.
+    The new attempt's submit time is the moment of the requeue, once it has moved.
     """
     were = {name: getattr(attempt, name) for name in FIELDS}
     if JobState(attempt.state) not in FINAL:
         attempt.state = JobState.REQUEUED.value
         if row.exit_code or row.exit_signal:
             attempt.exit_code, attempt.exit_signal = row.exit_code, row.exit_signal
-    attempt.ended_at = attempt.ended_at or row.submitted_at or now
+    then, at = attempt.submitted_at, row.submitted_at
+    moved = at is not None and (then is None or at > then)
+    attempt.ended_at = attempt.ended_at or (at if moved else now)
     return _changed(attempt, were)
 
 

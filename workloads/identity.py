@@ -26,7 +26,8 @@ class Identity(enum.Enum):
 class Known:
     """What is stored of a number's newest job and of that job's newest attempt.
 
-    `listed`: whether the scheduler still had it in its listings when it was last asked.
+    `listed`: whether the scheduler still had it in its listings when it was last asked. `waits`: the attempt has
+    not begun yet.
     """
 
     user: str
@@ -34,6 +35,7 @@ class Known:
     index: int
     submitted_at: datetime | None
     listed: bool = True
+    waits: bool = False
 
 
 def identify(known: Known, row: JobRow) -> Identity:
@@ -43,13 +45,16 @@ def identify(known: Known, row: JobRow) -> Identity:
     """
     if (row.user, row.name) != (known.user, known.name) or row.restarts < known.index:
         return Identity.ANOTHER_JOB
-    both = known.submitted_at is not None and row.submitted_at is not None
-    moved = both and row.submitted_at != known.submitted_at
+    then, at = known.submitted_at, row.submitted_at
+    earlier = then is not None and at is not None and at < then
+    later = then is not None and at is not None and at > then
     if row.restarts == known.index:
-        return Identity.ANOTHER_JOB if moved else Identity.SAME_ATTEMPT
-    # A requeue moves the submit time forward; and a job that had left the listings does not come back with
-    # more restarts: whoever stands there now is in doubt, and a doubt is a new epoch.
-    earlier = known.submitted_at and row.submitted_at and row.submitted_at < known.submitted_at
+        # Observed: the restart count rises when the requeue begins, the submit time moves when the old attempt
+        # has ended; so a later attempt's submit time may still move while it waits.
+        settling = later and known.waits and known.index > 0
+        return Identity.ANOTHER_JOB if earlier or (later and not settling) else Identity.SAME_ATTEMPT
+    # A job that had left the listings does not come back with more restarts: whoever stands there now is in
+    # doubt, and a doubt is a new epoch.
     return Identity.ANOTHER_JOB if earlier or not known.listed else Identity.NEW_ATTEMPT
 
 

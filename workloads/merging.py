@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import Any
 
 from schedulers.port import JobRow
-from schedulers.states import FINAL, JobState
+from schedulers.states import FINAL, WAITING, JobState
 from workloads import said
 from workloads.attempt_states import follow, requeued, wants_reading
 from workloads.changes import Changes
@@ -46,8 +46,7 @@ def merge(
             _new_job(cluster, row, 0 if number not in stored.jobs else stored.jobs[number].epoch + 1, now, changes)
             continue
         job, attempt = newest
-        known = Known(job.user, job.name, attempt.index, attempt.submitted_at, job.live)
-        identity = identify(known, row)
+        identity = identify(_known(job, attempt), row)
         if identity is Identity.ANOTHER_JOB:
             _new_job(cluster, row, job.epoch + 1, now, changes)
             if job.live:
@@ -63,6 +62,11 @@ def merge(
         else:
             _follow(attempt, row, now, changes)
     return lost
+
+
+def _known(job: Job, attempt: Attempt) -> Known:
+    waits = JobState(attempt.state) in WAITING
+    return Known(job.user, job.name, attempt.index, attempt.submitted_at, job.live, waits)
 
 
 def _new_job(cluster: Cluster, row: JobRow, epoch: int, now: datetime, changes: Changes) -> None:

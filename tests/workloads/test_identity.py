@@ -30,6 +30,21 @@ CASES: dict[str, tuple[Known, dict[str, Any], Identity]] = {
         {"restarts": 1, "submitted_at": after(101)},
         Identity.ANOTHER_JOB,
     ),
+    "a later attempt that still waits: its submit time moves last": (
+        replace(KNOWN, waits=True),
+        {"restarts": 1, "submitted_at": after(101)},
+        Identity.SAME_ATTEMPT,
+    ),
+    "a first attempt that still waits, submitted later": (
+        replace(KNOWN, index=0, waits=True),
+        {"restarts": 0, "submitted_at": after(101)},
+        Identity.ANOTHER_JOB,
+    ),
+    "a later attempt that still waits, submitted earlier": (
+        replace(KNOWN, waits=True),
+        {"restarts": 1, "submitted_at": after(99)},
+        Identity.ANOTHER_JOB,
+    ),
     "more restarts but submitted earlier": (
         KNOWN,
         {"restarts": 2, "submitted_at": after(50)},

@@ -161,15 +161,21 @@ def test_a_failed_attempt_that_is_requeued_stays_failed(cluster: Cluster) -> Non
 
 
 def test_while_the_old_attempt_ends_the_new_one_only_waits(cluster: Cluster) -> None:
+    """The order of a real Slurm: restarts rise first, the submit time moves when the old attempt has ended."""
     look(cluster, 0, a_row())
-    ending = requeued(a_row(), after(9), JobState.COMPLETING, nodes=("n02",), started_at=after(9))
+    ending = requeued(a_row(), after(0), JobState.COMPLETING, nodes=("n02",), started_at=after(9))
     look(cluster, 15, ending)
     look(cluster, 30, ending)
-    new = the_attempt(1)
-    assert (new.state, new.nodes, new.started_at) == ("pending", [], None)
-    look(cluster, 45, requeued(a_row(), after(9), JobState.RUNNING, nodes=("n03",), started_at=after(40)))
+    old, new = the_attempt(0), the_attempt(1)
+    assert (new.state, new.nodes, new.started_at, new.submitted_at) == ("pending", [], None, None)
+    assert (old.state, old.nodes, old.ended_at) == ("requeued", ["n01", "n02"], after(15))
+    look(cluster, 31, requeued(a_row(), after(0)))
+    look(cluster, 32, requeued(a_row(), after(31)))
+    assert the_attempt(1).submitted_at == after(31)
+    look(cluster, 45, requeued(a_row(), after(31), JobState.RUNNING, nodes=("n03",), started_at=after(40)))
     new = the_attempt(1)
     assert (new.state, new.nodes, new.started_at) == ("running", ["n03"], after(40))
+    assert (Job.objects.count(), Attempt.objects.count()) == (1, 2)
 
 
 def test_an_exit_code_shown_with_the_requeue_is_that_of_the_old_attempt(cluster: Cluster) -> None:
