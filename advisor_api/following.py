@@ -141,11 +141,12 @@ def _first_beyond(attempt: Attempt, before: int) -> datetime | None:
 
 def _write(sequence: Sequence, outcome: Outcome, now: datetime) -> None:
     """Store what is new, each moment once (compare-and-swap on its empty column), with its event."""
+    reached = [(column, type_, what, getattr(outcome, column)) for column, type_, what in STATIONS]
+    new = [each for each in reached if each[3] is not None and getattr(sequence, each[0]) is None]
+    if not new and outcome.ending is None:
+        return
     with transaction.atomic():
-        for column, type_, what in STATIONS:
-            moment = getattr(outcome, column)
-            if moment is None or getattr(sequence, column) is not None:
-                continue
+        for column, type_, what, moment in new:
             empty = Sequence.objects.filter(pk=sequence.pk, **{f"{column}__isnull": True})
             if empty.update(**{column: moment}):
                 setattr(sequence, column, moment)
