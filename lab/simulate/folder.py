@@ -1,14 +1,17 @@
 """What stands in the folder of a served cluster? Commands, logs, a socket, and the next job number."""
 
+import json
 import os
 import shlex
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 from lab.simulate.client import ask
 from lab.simulate.commands import COMMANDS
 
 CLIENT = Path(__file__).with_name("client.py")
+COMMANDS_LIMIT = 4 << 20  # bytes of noted commands; then the file is put aside and begun anew
 
 
 class Occupied(Exception):
@@ -16,7 +19,7 @@ class Occupied(Exception):
 
 
 class Folder:
-    """DIR with `bin/`, `logs/`, `socket`, `ready` and `next_job`."""
+    """DIR with `bin/`, `logs/`, `socket`, `ready`, `next_job` and `commands.jsonl`."""
 
     def __init__(self, path: Path) -> None:
         self.path = path.absolute()
@@ -24,6 +27,7 @@ class Folder:
         self.socket = self.path / "socket"
         self.ready = self.path / "ready"
         self._numbers = self.path / "next_job"
+        self._commands = self.path / "commands.jsonl"
 
     def prepare(self) -> None:
         """Make what is missing; raises `Occupied`."""
@@ -77,6 +81,17 @@ class Folder:
         """Keep the next number for the next run."""
         try:
             self._numbers.write_text(f"{number}\n")
+        except OSError:
+            return
+
+    def note_command(self, argv: Sequence[str]) -> None:
+        """Keep what was asked, one JSON list a line: it shows that a watched cluster got listings only."""
+        line = json.dumps(list(argv))
+        try:
+            if self._commands.exists() and self._commands.stat().st_size > COMMANDS_LIMIT:
+                self._commands.replace(self._commands.with_name("commands.old.jsonl"))
+            with self._commands.open("a") as file:
+                file.write(f"{line}\n")
         except OSError:
             return
 

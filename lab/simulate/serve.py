@@ -162,6 +162,7 @@ def _reply(served: Served, request: bytes) -> bytes:
     elif argv[0] == VERB:
         code, out, err = lab_verb(served.cluster, argv[1:])
     else:
+        served.folder.note_command(argv)
         code, out, err = answer(served.cluster, argv, time_format)
     stdout, stderr = _bytes(out), _bytes(err)
     return b"%d %d %d\n%s%s" % (code, len(stdout), len(stderr), stdout, stderr)
