@@ -207,4 +207,6 @@ LOGGING = {
     "formatters": {"line": {"format": "%(asctime)s %(levelname)s %(name)s: %(message)s"}},
     "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "line"}},
     "root": {"handlers": ["console"], "level": REKINDLE["REKINDLE_LOG_LEVEL"]},
+    # At INFO, Celery tells of every task: five lines a second that say nothing happened.
+    "loggers": {"celery": {"level": "WARNING"}},
 }
