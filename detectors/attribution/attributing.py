@@ -1,6 +1,7 @@
 """Why did an attempt fail, where, and what could be done? One pure function from facts to a judgement."""
 
 import hashlib
+import re
 from dataclasses import replace
 from datetime import datetime
 
@@ -16,6 +17,9 @@ from detectors.attribution.weighing import Weighed, weigh
 
 ENGINE = "1"
 """Version of the search; raised when equal facts give another verdict."""
+
+
+_COUNT = re.compile(r", \d+ times\Z")  # how often matters to the anomaly, not to the verdict
 
 
 def attribute(facts: Facts, now: datetime) -> Judgement:
@@ -51,7 +55,7 @@ def attribute(facts: Facts, now: datetime) -> Judgement:
 
 def sentence_of(weighed: Weighed) -> str:
     """One line for an operator, with the culprits' names: `Uncorrectable ECC error on n03`."""
-    sentence = weighed.cause.sentence
+    sentence = _COUNT.sub("", weighed.cause.sentence)
     culprits = [one.host for one in weighed.implicated if one.role == "culprit"]
     suspects = [one.host for one in weighed.implicated if one.role == "suspect"]
     unnamed = [host for host in culprits or suspects[:3] if host not in sentence]

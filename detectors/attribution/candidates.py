@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import timedelta
 
-from detectors.attribution.classes import ONE_OR_ALL
+from detectors.attribution.classes import NAMED_AT_MOST, ONE_OR_ALL
 from detectors.attribution.ending import ending_of
 from detectors.attribution.facts import Facts, Symptom
 from detectors.attribution.hosts import Named, named_by
@@ -72,6 +72,17 @@ def open_case(facts: Facts) -> tuple[Case, tuple[RuleOutcome, ...]]:
     return case, tuple(outcomes)
 
 
+def hosts_showing(signature: str, case: Case) -> set[str]:
+    """All hosts with a signature: texts that differ a little are several symptoms."""
+    alike = (c for c in case.candidates if c.symptom.signature == signature)
+    return {host for candidate in alike for host in candidate.named.hosts}
+
+
+def on_most(seen: int, all_of_them: int) -> bool:
+    """Whether so many of several hosts or ranks are (nearly) all; a symptom names no more than `NAMED_AT_MOST`."""
+    return seen >= 2 and seen >= min(MOST_HOSTS * all_of_them, NAMED_AT_MOST)
+
+
 def _demote(rule: Demotion, case: Case) -> tuple[Case, RuleOutcome]:
     kept, hit = [], []
     for candidate in case.candidates:
@@ -115,9 +126,10 @@ def _trained_on(candidate: Candidate, case: Case) -> bool:
 
 
 def _everywhere(candidate: Candidate, case: Case) -> bool:
-    hosts, nodes = set(candidate.named.hosts), case.facts.attempt.nodes
+    signature, nodes = candidate.symptom.signature, case.facts.attempt.nodes
+    hosts = hosts_showing(signature, case) if signature else set(candidate.named.hosts)
     single_fault = candidate.tier.number <= 2 and candidate.symptom.action != ONE_OR_ALL
-    return single_fault and len(hosts) >= 2 and len(hosts) >= MOST_HOSTS * len(nodes)
+    return single_fault and on_most(len(hosts), len(nodes))
 
 
 def _hardware_before(candidate: Candidate, case: Case) -> bool:
@@ -156,6 +168,7 @@ def _share_host(one: Candidate, other: Candidate) -> bool:
 
 
 DEMOTIONS: tuple[Demotion, ...] = (
+    Demotion("progress.refuted", "the attempt moved again after it", lambda one, case: one.symptom.refuted),
     Demotion("window.before", "it came too long before the last progress", _before_window),
     Demotion("window.after", "it came more than 5 minutes after the end", _after_window),
     Demotion("progress.later", "the job trained on after it", _trained_on),

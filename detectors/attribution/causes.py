@@ -14,6 +14,7 @@ from detectors.catalogue.layer import Layer
 from detectors.catalogue.role import Role
 from schedulers.states import FAILURES, JobState
 
+SILENCE = "hang.silence"
 UNKNOWN_CONFIDENCE = 0.3  # that a cause which nobody saw is what the row says
 
 
@@ -73,6 +74,13 @@ def _said(rule: CauseRule, place: int, chosen: int) -> str:
     if place == chosen:
         return rule.because
     return f"an earlier row applies; {rule.because}" if place > chosen else f"not so: {rule.because}"
+
+
+def recovered(search: Search) -> bool:
+    """Whether a live attempt was found to hang, and no hang of it is open any more."""
+    hangs = [s for s in search.case.facts.symptoms if s.kind is AnomalyKind.HANG and s.signature == SILENCE]
+    live = not search.case.facts.attempt.ended
+    return live and bool(hangs) and all(symptom.refuted for symptom in hangs)
 
 
 def _signature(search: Search) -> str:
@@ -157,6 +165,12 @@ def _kind(search: Search) -> AnomalyKind:
 
 
 CAUSES: tuple[CauseRule, ...] = (
+    CauseRule(
+        "cause.recovered",
+        "the live attempt moved again: nothing is wrong now",
+        recovered,
+        lambda search: _unproved(search, "cause.recovered", "Moves again"),
+    ),
     CauseRule(
         "cause.node_failure",
         "the scheduler lost a node: the nodes that are down now are named",

@@ -17,6 +17,10 @@ IN_JOB_RECOVERY = ("elastic.restart", "nvrx.cycle_event", "nvrx.section", "nvrx.
 """Somebody inside the job repairs it already: hold off while it lives."""
 
 
+NAMED_AT_MOST = 32
+"""Hosts or ranks that one symptom lists, however many show it: the detector's own limit."""
+
+
 def belongs(signature: str, family: tuple[str, ...]) -> bool:
     """Whether a signature begins with a member of a class, e.g. `kernel.oom` or `s3.`."""
     return signature.startswith(family)

@@ -33,7 +33,11 @@ class Quote:
 
 @dataclass(frozen=True)
 class Symptom:
-    """One anomaly of the attempt, as stored. `action` is what the catalogue suggests for its signature."""
+    """One anomaly of the attempt, as stored.
+
+    `action` is what the catalogue suggests for its signature. `refuted`: later lines showed that the attempt moved
+    again.
+    """
 
     key: str
     kind: AnomalyKind
@@ -51,6 +55,7 @@ class Symptom:
     evidence: tuple[Quote, ...] = ()
     confidence: float = 0.0
     count: int = 1
+    refuted: bool = False
 
 
 @dataclass(frozen=True)

@@ -112,6 +112,13 @@ REMEDIES: tuple[Remedy, ...] = (
         "scheduler_owns_it",
     ),
     Remedy(
+        "remedy.moves_again",
+        "a healthy attempt is never restarted",
+        lambda weighed: weighed.cause.rule == "cause.recovered",
+        VerdictAction.NONE,
+        "moves_again",
+    ),
+    Remedy(
         "remedy.in_job_recovery",
         "the job repairs itself just now",
         _in_job_recovery,

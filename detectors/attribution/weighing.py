@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, replace
 
-from detectors.attribution.candidates import Case
+from detectors.attribution.candidates import Case, hosts_showing, on_most
 from detectors.attribution.causes import Cause
 from detectors.attribution.classes import EXCLUDE, LOCAL_FOLDERS, ONE_OR_ALL
 from detectors.attribution.evidence_status import EvidenceStatus
@@ -45,19 +45,23 @@ class Weighed:
         return tuple(one.host for one in self.implicated if one.excludable)
 
     @property
+    def hosts_showing(self) -> set[str]:
+        """Every host that shows the cause's signature."""
+        signature = self.cause.signature
+        return {*self.cause.named.hosts, *(hosts_showing(signature, self.case) if signature else ())}
+
+    @property
     def on_one_host(self) -> bool:
         """Whether exactly one of several hosts shows the cause."""
-        return len(self.cause.named.hosts) == 1 and len(self.facts.attempt.nodes) > 1
+        return len(self.hosts_showing) == 1 and len(self.facts.attempt.nodes) > 1
 
     @property
     def everywhere(self) -> bool:
         """Whether the cause shows on (nearly) all hosts or ranks, or the attempt has one host only."""
-        nodes, hosts = self.facts.attempt.nodes, self.cause.named.hosts
         symptom = self.cause.candidate.symptom if self.cause.candidate else None
-        ranks = len(self.facts.ranks)
+        nodes, ranks = len(self.facts.attempt.nodes), len(self.facts.ranks)
         seen = (len(symptom.ranks) or symptom.count) if symptom else 0
-        by_rank = ranks > 1 and seen >= 0.8 * ranks
-        return len(nodes) <= 1 or by_rank or (len(hosts) > 1 and len(hosts) >= 0.8 * len(nodes))
+        return nodes <= 1 or on_most(len(self.hosts_showing), nodes) or (ranks > 1 and on_most(seen, ranks))
 
 
 def weigh(case: Case, cause: Cause) -> Weighed:

@@ -83,17 +83,17 @@ class FileSource:
         except OSError as error:
             return Portion(stream, None, trouble=error.strerror or "it cannot be read")
 
-    def around(self, asked: Asked, stream: Stream, position: Position, start: int, end: int) -> str:
-        """Bytes `start` to `end` of the file as text; empty when it is no longer what was read."""
+    def around(self, asked: Asked, stream: Stream, position: Position, start: int, end: int) -> bytes:
+        """Bytes `start` to `end` of the file; none when it is no longer what was read."""
         own = FilePosition.read(position)
         try:
             with opened(stream.name, real_roots(asked.roots), asked.owner) as file:
                 if own is None or not own.continues(file.descriptor, file.status):
-                    return ""
+                    return b""
                 start = max(start, 0)
-                return text_of(os.pread(file.descriptor, max(min(end, own.offset) - start, 0), start))
+                return os.pread(file.descriptor, max(min(end, own.offset) - start, 0), start)
         except (Unreadable, OSError):
-            return ""
+            return b""
 
 
 def _read(turn: _Turn, file: Opened) -> Portion:

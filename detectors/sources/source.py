@@ -85,5 +85,5 @@ class Source(Protocol):
     def read(self, asked: Asked, stream: Stream, known: Known, budget: int, now: datetime) -> Portion:
         """The lines of one stream beyond its position, at most `budget` bytes of them."""
 
-    def around(self, asked: Asked, stream: Stream, position: Position, start: int, end: int) -> str:
-        """The text from byte `start` to `end`, as far as it is still what was read; else an empty one."""
+    def around(self, asked: Asked, stream: Stream, position: Position, start: int, end: int) -> bytes:
+        """The bytes from `start` to `end`, as far as they are still what was read; else none."""

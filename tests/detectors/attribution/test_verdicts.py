@@ -46,7 +46,7 @@ class Case:
     sentence: str = ""
 
 
-def hang(signature: str = "", basis: str = "step", **changes: Any) -> Any:
+def hang(signature: str = "hang.silence", basis: str = "step", **changes: Any) -> Any:
     values = {"kind": AnomalyKind.HANG, "sentence": "No step for 90 s after step 120", "before_end": 12}
     return symptom(signature, **{**values, "layer": Layer.UNKNOWN, "basis": basis, "key": "hang", **changes})
 
@@ -59,7 +59,7 @@ def live(**changes: Any) -> Any:
 HARDWARE = (
     Case(
         "an ECC error names its host, the aborts of all others are victims",
-        facts(ecc("n03"), aborts()),
+        facts(ecc("n03", sentence="Uncorrectable ECC error on n03, 17 times.", count=17), aborts()),
         EXCLUDE,
         ("n03",),
         Layer.HARDWARE_GPU,
@@ -329,6 +329,16 @@ APPLICATION = (
         Layer.USER,
     ),
     Case(
+        "an import error on so many hosts that not all are listed: stop",
+        facts(
+            symptom("py.import", Layer.USER, nodes=tuple(f"g{n:03}" for n in range(32)), count=512),
+            attempt=never_stepped(nodes=tuple(f"g{n:03}" for n in range(64))),
+        ),
+        STOP,
+        (),
+        Layer.USER,
+    ),
+    Case(
         "an import error on one host of four: that host's environment",
         facts(symptom("py.import", Layer.USER, nodes=("n02",)), attempt=never_stepped()),
         EXCLUDE,
@@ -558,6 +568,22 @@ HANGS = (
         EXCLUDE,
         ("n03",),
         Layer.HARDWARE_GPU,
+    ),
+    Case(
+        "a hang that is over: nothing to do",
+        facts(hang(refuted=True), attempt=live()),
+        NONE,
+        (),
+        Layer.UNKNOWN,
+        sentence="Moves again",
+    ),
+    Case(
+        "a hang that is over does not explain a later end",
+        facts(hang(refuted=True), attempt=attempt(last_step=121)),
+        RESTART,
+        (),
+        Layer.UNKNOWN,
+        sentence="Failed with exit code 1, cause unknown",
     ),
     Case(
         "a job that repairs itself is left to it",

@@ -455,11 +455,11 @@ class TestAround:
         reader.path.write_text("one\ntwo\nthree\n")
         reader.turn()
         stream = Stream(str(reader.path))
-        assert FileSource().around(reader.asked, stream, reader.position, 4, 8) == "two\n"
-        assert FileSource().around(reader.asked, stream, reader.position, -50, 4000) == "one\ntwo\nthree\n"
+        assert FileSource().around(reader.asked, stream, reader.position, 4, 8) == b"two\n"
+        assert FileSource().around(reader.asked, stream, reader.position, -50, 4000) == b"one\ntwo\nthree\n"
 
     def test_nothing_of_a_file_that_was_rewritten(self, reader: Reader) -> None:
         reader.path.write_text("one\n")
         reader.turn()
         reader.path.write_text("another\n")
-        assert FileSource().around(reader.asked, Stream(str(reader.path)), reader.position, 0, 4) == ""
+        assert FileSource().around(reader.asked, Stream(str(reader.path)), reader.position, 0, 4) == b""
