@@ -1,0 +1,218 @@
+"""What is new in the logs of some attempts? Reads the database and the sources, outside any transaction."""
+
+import hashlib
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+
+from django.conf import settings
+
+from detectors.catalogue.records import Record
+from detectors.models import Feed, Watch
+from detectors.sources import SOURCES
+from detectors.sources.source import Asked, Found, Known, Portion, Position, Source, Stream
+from schedulers.states import FINAL, JobState
+from workloads.attempt_logs import log_patterns_of
+from workloads.models import Attempt
+
+TURN_FACTOR = 2  # times REKINDLE_READ_BYTES: what one attempt may take in one turn, over all its files
+KEYS = 5_000  # in one IN (…): SQLite takes at most 32,766 parameters
+
+
+@dataclass(frozen=True)
+class StreamNews:
+    """One stream of an attempt in this turn: where it comes from, its stored cursor and what it gave."""
+
+    source: Source
+    portion: Portion
+    feed: Feed | None
+
+    @property
+    def stream(self) -> Stream:
+        """The stream read."""
+        return self.portion.stream
+
+    @property
+    def position(self) -> Position:
+        """Where the stream is read up to after this turn."""
+        stored: Position = self.feed.position if self.feed else {}
+        return stored if self.portion.position is None else self.portion.position
+
+
+@dataclass(frozen=True)
+class News:
+    """Everything read of one attempt in one turn.
+
+    `troubles`: what the sources say of the whole attempt. `moved_at`: when a line of it was stored last.
+    """
+
+    attempt: Attempt
+    asked: Asked
+    watches: Mapping[str, Watch]
+    streams: tuple[StreamNews, ...] = ()
+    records: tuple[Record, ...] = ()
+    tried: tuple[str, ...] = ()
+    troubles: tuple[str, ...] = ()
+    moved_at: datetime | None = None
+
+    @property
+    def readable(self) -> tuple[StreamNews, ...]:
+        """The streams that are this attempt's and can be read."""
+        return tuple(news for news in self.streams if not news.portion.trouble)
+
+    @property
+    def at_end(self) -> bool:
+        """Whether everything that can be read was read."""
+        return all(news.portion.at_end for news in self.readable)
+
+    def read_up_to(self, now: datetime) -> datetime | None:
+        """The newest moment up to which every stream was read; `None` while nothing can be read at all.
+
+        Of a stream that is behind, that is when its last line was stored, at the earliest the attempt's start.
+        """
+        began_at = self.attempt.started_at or self.attempt.first_seen_at
+        behind = [
+            (news.feed.moved_at if news.feed else None) or began_at
+            for news in self.readable
+            if not news.portion.at_end
+        ]
+        if not self.readable:
+            return None
+        return min(behind, default=now)
+
+    def without_records(self) -> "News":
+        """The same without the lines, which are many."""
+        lean = tuple(replace(news, portion=replace(news.portion, records=())) for news in self.streams)
+        return replace(self, streams=lean, records=())
+
+
+@dataclass
+class Stored:
+    """What the database knows of some attempts, in four queries."""
+
+    feeds: dict[int, dict[tuple[str, str], Feed]] = field(default_factory=lambda: defaultdict(dict))
+    watches: dict[int, dict[str, Watch]] = field(default_factory=lambda: defaultdict(dict))
+    next_started_at: dict[int, datetime] = field(default_factory=dict)
+
+
+def stream_key(name: str) -> str:
+    """A stream's name, short enough for an index."""
+    return hashlib.sha256(name.encode("utf-8", "surrogateescape")).hexdigest()
+
+
+def load(attempts: Sequence[Attempt]) -> Stored:
+    """Cursors, memories and successors of some attempts."""
+    stored = Stored()
+    for feed in Feed.objects.filter(attempt__in=attempts):
+        if feed.attempt_id is not None:
+            stored.feeds[feed.attempt_id][feed.source, feed.stream_key] = feed
+    for watch in Watch.objects.filter(attempt__in=attempts):
+        stored.watches[watch.attempt_id][watch.detector] = watch
+    jobs = {attempt.job_id for attempt in attempts}
+    starts: dict[int, list[tuple[int, datetime]]] = defaultdict(list)
+    started = Attempt.objects.filter(job__in=jobs, started_at__isnull=False)
+    for job, index, started_at in started.values_list("job_id", "index", "started_at"):
+        if started_at is not None:
+            starts[job].append((index, started_at))
+    for attempt in attempts:
+        later = [moment for index, moment in starts[attempt.job_id] if index > attempt.index]
+        if later:
+            stored.next_started_at[attempt.pk] = min(later)
+    return stored
+
+
+def gather(attempts: Sequence[Attempt], now: datetime) -> Iterable[News]:
+    """The news of each attempt, one after the other: whoever takes them holds one attempt's lines at a time."""
+    stored = load(attempts)
+    asked = {attempt.pk: ask(attempt, stored) for attempt in attempts}
+    found = {attempt.pk: [(source, source.find(asked[attempt.pk])) for source in SOURCES] for attempt in attempts}
+    before = _positions_before(attempts, stored, found)
+    for attempt in attempts:
+        yield _read(_Reading(attempt, asked[attempt.pk], found[attempt.pk], now), stored, before)
+
+
+@dataclass(frozen=True)
+class _Reading:
+    """One attempt about to be read."""
+
+    attempt: Attempt
+    asked: Asked
+    found: Sequence[tuple[Source, Found]]
+    now: datetime
+
+
+def ask(attempt: Attempt, stored: Stored) -> Asked:
+    """What the sources are asked for; reads `attempt.job.cluster`."""
+    job = attempt.job
+    return Asked(
+        patterns=log_patterns_of(attempt),
+        roots=tuple(job.cluster.log_roots),
+        owner=job.user_id,
+        nodes=tuple(attempt.nodes),
+        started_at=attempt.started_at,
+        ended=JobState(attempt.state) in FINAL,
+        taken_over_at=stored.next_started_at.get(attempt.pk),
+        listed_at=job.cluster.seen_at,
+    )
+
+
+Places = Mapping[int, Sequence[tuple[Source, Found]]]
+Before = Mapping[tuple[int, str, str], Sequence[tuple[int, Position]]]
+
+
+def _positions_before(attempts: Sequence[Attempt], stored: Stored, found: Places) -> Before:
+    """Where other attempts' reading ended in streams that are new to an attempt, by cluster, source and stream."""
+    new = {
+        (attempt.job.cluster_id, source.name, stream_key(stream.name))
+        for attempt in attempts
+        for source, places in found[attempt.pk]
+        for stream in places.streams
+        if (source.name, stream_key(stream.name)) not in stored.feeds[attempt.pk]
+    }
+    keys = sorted({key for _cluster, _source, key in new})
+    before: dict[tuple[int, str, str], list[tuple[int, Position]]] = defaultdict(list)
+    for start in range(0, len(keys), KEYS):
+        feeds = Feed.objects.filter(stream_key__in=keys[start : start + KEYS], attempt__isnull=False)
+        for feed in feeds.order_by("attempt_id"):
+            if feed.attempt_id is not None:
+                before[feed.cluster_id, feed.source, feed.stream_key].append((feed.attempt_id, feed.position))
+    return before
+
+
+def _read(reading: _Reading, stored: Stored, before: Before) -> News:
+    attempt, asked, found = reading.attempt, reading.asked, reading.found
+    feeds = stored.feeds[attempt.pk]
+    places = [
+        (source, stream, feeds.get((source.name, stream_key(stream.name))))
+        for source, place in found
+        for stream in place.streams
+    ]
+    # Whoever moved least comes first: a log that grows without end must not starve the others.
+    places.sort(key=lambda place: (place[2].revision if place[2] else 0, place[1].name))
+    most = settings.REKINDLE["REKINDLE_READ_BYTES"]
+    left = most * TURN_FACTOR
+    streams = []
+    for source, stream, feed in places:
+        if left <= 0:
+            streams.append(StreamNews(source, Portion(stream, None, at_end=False), feed))
+            continue
+        earlier = before.get((attempt.job.cluster_id, source.name, stream_key(stream.name)), ())
+        known = Known(
+            feed.position if feed else {},
+            next((position for other, position in reversed(earlier) if other < attempt.pk), {}),
+        )
+        portion = source.read(asked, stream, known, min(most, left), reading.now)
+        left -= sum(len(record.line) for record in portion.records)
+        streams.append(StreamNews(source, portion, feed))
+    streams.sort(key=lambda news: news.stream.name)
+    return News(
+        attempt=attempt,
+        asked=asked,
+        watches=stored.watches[attempt.pk],
+        streams=tuple(streams),
+        records=tuple(record for news in streams for record in news.portion.records),
+        tried=tuple(path for _source, place in found for path in place.tried),
+        troubles=tuple(place.trouble for _source, place in found if place.trouble),
+        moved_at=max((feed.moved_at for feed in feeds.values() if feed.moved_at), default=None),
+    )

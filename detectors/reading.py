@@ -1,0 +1,117 @@
+"""What is new about some attempts? One turn: sources, detectors, and one short transaction (decisions 1).
+
+A worker that dies on the way loses nothing and invents nothing: the cursor moves with what was found, or not at
+all.
+"""
+
+import logging
+from collections import defaultdict
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+
+from django.db import IntegrityError
+
+from detectors.catalogue.catalogue import catalogue
+from detectors.catalogue.kind import AnomalyKind
+from detectors.catalogue.records import Outcome, Turn
+from detectors.catalogue.role import Role
+from detectors.catalogue.turning import turn as catalogue_turn
+from detectors.excerpts import cut_excerpts
+from detectors.gathering import News, gather
+from detectors.models import Anomaly
+from detectors.sight import Sight, look
+from detectors.storing import Overtaken, store
+from detectors.turned import Past, Turned, context_of, is_cause
+from workloads.limits import effective_limits
+from workloads.models import Attempt
+
+log = logging.getLogger(__name__)
+TOGETHER = 25  # attempts stored in one transaction: short enough for the other writers
+
+
+def read_attempt(attempt: Attempt, now: datetime, turn: Turn = catalogue_turn) -> bool:
+    """One turn over one attempt with its job and cluster; `False` when somebody else was first."""
+    return read_attempts([attempt], now, turn) == 1
+
+
+def read_attempts(attempts: Sequence[Attempt], now: datetime, turn: Turn = catalogue_turn) -> int:
+    """One turn over some attempts; how many of them were stored.
+
+    An attempt whose lines break a detector, or whose turn somebody else took, is left out: it is due again when
+    its claim ends.
+    """
+    past = _past(attempts)
+    stored = 0
+    turned: list[Turned] = []
+    for news in gather(attempts, now):
+        try:
+            turned.append(_turned(news, past.get(news.attempt.pk, Past()), turn, now))
+        except Exception:  # one hostile log must not stop the reading of all others
+            log.exception("the detectors failed on attempt %s", news.attempt.label)
+        if len(turned) >= TOGETHER:
+            stored += _stored(turned, now)
+            turned = []
+    return stored + _stored(turned, now)
+
+
+def _stored(turned: Sequence[Turned], now: datetime) -> int:
+    """Store some turns together; when one of them cannot be, each by itself."""
+    if not turned:
+        return 0
+    try:
+        store([(one, cut_excerpts(one, now)) for one in turned], now)
+    except (Overtaken, IntegrityError) as error:
+        if len(turned) == 1:
+            log.info("dropped a turn over attempt %s: %s", turned[0].attempt.label, error)
+            return 0
+        return sum(_stored([one], now) for one in turned)
+    except Exception:
+        if len(turned) == 1:
+            log.exception("could not store the turn over attempt %s", turned[0].attempt.label)
+            return 0
+        return sum(_stored([one], now) for one in turned)
+    return len(turned)
+
+
+def _turned(news: News, past: Past, turn: Turn, now: datetime) -> Turned:
+    limits = effective_limits(news.attempt.job.cluster.detector_limits)
+    sight = look(news, limits, now)
+    outcome = _outcome(news, sight, turn, now)
+    before = {name: watch.state for name, watch in news.watches.items()}
+    return Turned(
+        news=news.without_records(),
+        outcome=outcome,
+        sight=sight,
+        past=past,
+        states={name: state for name, state in outcome.states.items() if before.get(name) != state},
+        settle=timedelta(seconds=limits["settle_seconds"]),
+    )
+
+
+def _outcome(news: News, sight: Sight, turn: Turn, now: datetime) -> Outcome:
+    """All detectors over the new lines; with fresh memories when those of an older catalogue break them."""
+    limits = effective_limits(news.attempt.job.cluster.detector_limits)
+    context = context_of(news, sight, limits, now)
+    states = {name: watch.state for name, watch in news.watches.items()}
+    try:
+        return turn(states, news.records, context, now)
+    except Exception:
+        if all(watch.catalogue == catalogue().version for watch in news.watches.values()):
+            raise
+        log.exception("began anew with attempt %s: its memories are of an older catalogue", news.attempt.label)
+        return turn({}, news.records, context, now)
+
+
+def _past(attempts: Sequence[Attempt]) -> dict[int, Past]:
+    """What is stored of the attempts' anomalies, in one query."""
+    rows = Anomaly.objects.filter(attempt__in=attempts).values_list(
+        "attempt_id", "key", "kind", "role", "basis", "refuted_at"
+    )
+    keys, causes, hangs = defaultdict(set), set(), set()
+    for attempt, key, kind, role, basis, refuted_at in rows:
+        keys[attempt].add(key)
+        if is_cause(AnomalyKind(kind), Role(role), basis):
+            causes.add(attempt)
+        if kind == AnomalyKind.HANG.value and refuted_at is None:
+            hangs.add(attempt)
+    return {attempt: Past(frozenset(found), attempt in causes, attempt in hangs) for attempt, found in keys.items()}

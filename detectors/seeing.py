@@ -1,0 +1,61 @@
+"""How is it stored that an attempt's log cannot be seen, or can be seen again?"""
+
+from datetime import datetime
+
+from audit.actor_kind import ActorKind
+from audit.event_type import EventType
+from audit.level import Level
+from audit.trail import Actor, Entry
+from detectors.catalogue.kind import AnomalyKind
+from detectors.catalogue.layer import Layer
+from detectors.catalogue.role import Role
+from detectors.models import Anomaly
+from detectors.turned import Turned
+from workloads.models import Attempt
+from workloads.subjects import subject_of
+
+READER = Actor(ActorKind.DETECTOR, "reading")
+
+
+def store_sight(turned: Turned, now: datetime) -> list[Entry]:
+    """Store a change of sight inside the caller's transaction: one anomaly and one event for each time."""
+    attempt, sight = turned.attempt, turned.sight
+    mine = Attempt.objects.filter(pk=attempt.pk)
+    if not sight.changed:
+        if sight.blind and sight.reason != attempt.blind_reason:
+            mine.update(blind_reason=sight.reason, changed_at=now)
+        return []
+    if sight.blind:
+        mine.update(blind_since=now, blind_reason=sight.reason, changed_at=now)
+        Anomaly.objects.create(
+            attempt=attempt,
+            key=f"blind:{now.isoformat()}",
+            kind=AnomalyKind.BLIND.value,
+            layer=Layer.UNKNOWN.value,
+            role=Role.NONE.value,
+            sentence=sight.reason,
+            confidence=1.0,
+            happened_at=now,
+            basis="state",
+            detected_at=now,
+        )
+        return [
+            _entry(attempt, EventType.BLIND, f"Blind on attempt {attempt.label}: {sight.reason}", Level.WARNING)
+        ]
+    mine.update(blind_since=None, blind_reason="", changed_at=now)
+    Anomaly.objects.filter(attempt=attempt, kind=AnomalyKind.BLIND.value, refuted_at=None).update(refuted_at=now)
+    since = attempt.blind_since
+    seconds = int((now - since).total_seconds()) if since else 0
+    sentence = f"Sees the log of attempt {attempt.label} again after {seconds} s."
+    return [_entry(attempt, EventType.SIGHT_REGAINED, sentence, Level.INFO)]
+
+
+def _entry(attempt: Attempt, kind: EventType, sentence: str, level: Level) -> Entry:
+    return Entry(
+        type=kind,
+        subject=subject_of(attempt),
+        actor=READER,
+        sentence=sentence,
+        level=level,
+        payload={"reason": attempt.blind_reason} if kind is EventType.SIGHT_REGAINED else {},
+    )

@@ -1,0 +1,63 @@
+"""Can the log of an attempt be seen? Blind is a state, with its reason; never health, never a hang."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from detectors.gathering import News
+from detectors.sources.files import STALE
+from schedulers.states import FINAL, WAITING, JobState
+
+PATHS_TOLD = 8  # in one reason
+REASON_LIMIT = 1000  # characters; the column's width
+PATIENT = frozenset({"no such file", STALE})
+"""Troubles that pass by themselves when an attempt has just begun."""
+
+
+@dataclass(frozen=True)
+class Sight:
+    """`reason` is empty while the log can be seen; `changed` says whether that is new."""
+
+    reason: str
+    changed: bool
+
+    @property
+    def blind(self) -> bool:
+        """Whether no line can be read."""
+        return bool(self.reason)
+
+
+def look(news: News, limits: Mapping[str, float], now: datetime) -> Sight:
+    """Whether the attempt can be seen after this turn; what was so before it stands in its row."""
+    reason = _reason(news, limits, now)[:REASON_LIMIT]
+    was_blind = news.attempt.blind_since is not None
+    return Sight(reason, changed=bool(reason) != was_blind)
+
+
+def _reason(news: News, limits: Mapping[str, float], now: datetime) -> str:
+    attempt = news.attempt
+    state = JobState(attempt.state)
+    if state in WAITING or news.readable or (state in FINAL and news.moved_at):
+        return ""
+    if news.troubles:
+        return "; ".join(news.troubles)
+    refused = [s for s in news.streams if s.portion.trouble not in PATIENT]
+    if refused:
+        told = "; ".join(f"{s.stream.name}: {s.portion.trouble}" for s in refused[:PATHS_TOLD])
+        more = f"; and {len(refused) - PATHS_TOLD} more" if len(refused) > PATHS_TOLD else ""
+        return f"no log can be read: {told}{more}"
+    if _still_early(news, limits, now):
+        return attempt.blind_reason if attempt.blind_since else ""
+    tried = ", ".join(news.tried[:PATHS_TOLD]) or "no path is known"
+    return f"no log file was found; tried: {tried}"
+
+
+def _still_early(news: News, limits: Mapping[str, float], now: datetime) -> bool:
+    """Files may appear a while after the start, and a rotation leaves a moment without one."""
+    attempt = news.attempt
+    known = [moment for moment in (attempt.started_at, news.moved_at) if moment]
+    since = max(known, default=attempt.first_seen_at)
+    patience = limits["blind_seconds"]
+    if JobState(attempt.state) in FINAL:
+        since, patience = attempt.ended_at or since, min(patience, limits["settle_seconds"])
+    return now < since + timedelta(seconds=patience)

@@ -1,0 +1,191 @@
+"""How does what a turn gave get into the database? In one short transaction, whole or not at all."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.conf import settings
+from django.db import models, transaction
+from django.db.models import Case, F, JSONField, Q, Value, When
+
+from audit.trail import record
+from detectors.catalogue.catalogue import catalogue
+from detectors.excerpts import Cut
+from detectors.found import store_findings
+from detectors.gathering import StreamNews, stream_key
+from detectors.models import Excerpt, Feed, Observation, Watch
+from detectors.seeing import store_sight
+from detectors.turned import Turned
+from workloads.models import Attempt
+from workloads.progress import ProgressSample, ProgressUpdate, store_progress
+
+RANK_HOSTS = "rank_hosts"  # topic of the observation: {rank: host}
+ALL = "all"
+ROWS = 100  # in one statement with a condition for each row: SQLite's expressions may be 1,000 deep
+
+
+class Overtaken(Exception):
+    """Somebody else stored a turn over the same attempt first: everything is dropped."""
+
+
+def store(turns: Sequence[tuple[Turned, Sequence[Cut]]], now: datetime) -> None:
+    """Store some turns in one transaction. Raises `Overtaken`, or `IntegrityError` for the same reason."""
+    turned = [one for one, _cuts in turns]
+    with transaction.atomic():
+        _move_due(turned, now)
+        _move_feeds(turned, now)
+        _remember(turned)
+        entries = [entry for one in turned for entry in store_findings(one, now)]
+        entries += [entry for one in turned for entry in store_sight(one, now)]
+        _observe(turned, now)
+        _keep(turns, now)
+        for one in turned:
+            _progress(one, now)
+        if entries:
+            record(entries, now)
+
+
+def _move_due(turned: Sequence[Turned], now: datetime) -> None:
+    """The first compare-and-swap: an attempt that was made due meanwhile changed, and is read afresh."""
+    pause = timedelta(seconds=settings.REKINDLE["REKINDLE_READ_SECONDS"])
+    groups: dict[tuple[datetime | None, datetime | None], list[int]] = defaultdict(list)
+    for one in turned:
+        groups[one.attempt.read_due_at, one.read_due_at(now, pause)].append(one.attempt.pk)
+    for (before, after), keys in groups.items():
+        if Attempt.objects.filter(pk__in=keys, read_due_at=before).update(read_due_at=after) != len(keys):
+            raise Overtaken(f"the due time of {len(keys)} attempts moved")
+    for one in turned:
+        judge_at = _judge_at(one, now)
+        if judge_at is not None:
+            Attempt.objects.filter(pk=one.attempt.pk).update(judge_due_at=judge_at)
+
+
+def _judge_at(one: Turned, now: datetime) -> datetime | None:
+    """The new due time of the verdict, `None` to leave it.
+
+    What is new moves a time that has come, so that a verdict being made just now without it is dropped and made
+    again.
+    """
+    wanted, pending = one.judge_due_at(now), one.attempt.judge_due_at
+    if wanted is None or pending is None or wanted < pending:
+        return wanted
+    return now if one.new_findings and pending < now else None
+
+
+def _move_feeds(turned: Sequence[Turned], now: datetime) -> None:
+    moved = [(one, news) for one in turned for news in one.news.streams if news.portion.position is not None]
+    new = [_feed(one.attempt, news, now) for one, news in moved if news.feed is None]
+    if new:
+        Feed.objects.bulk_create(new, 500)
+    old = [news for _one, news in moved if news.feed is not None]
+    for start in range(0, len(old), ROWS):
+        _swap(old[start : start + ROWS], now)
+
+
+def _feed(attempt: Attempt, news: StreamNews, now: datetime) -> Feed:
+    return Feed(
+        cluster_id=attempt.job.cluster_id,
+        attempt=attempt,
+        source=news.source.name,
+        stream=news.stream.name.encode("utf-8", "replace").decode(),
+        stream_key=stream_key(news.stream.name),
+        position=dict(news.position),
+        revision=1,
+        moved_at=now,
+    )
+
+
+def _swap(some: Sequence[StreamNews], now: datetime) -> None:
+    """Move cursors, each only from the revision it was read at; all in one statement."""
+    unmoved = Q()
+    cases = []
+    for news in some:
+        if news.feed is not None:
+            unmoved |= Q(pk=news.feed.pk, revision=news.feed.revision)
+            cases.append(When(pk=news.feed.pk, then=Value(dict(news.position), output_field=JSONField())))
+    moved = Feed.objects.filter(unmoved).update(
+        position=Case(*cases, output_field=JSONField()), revision=F("revision") + 1, moved_at=now
+    )
+    if moved != len(some):
+        raise Overtaken(f"{len(some) - moved} of {len(some)} cursors moved")
+
+
+def _remember(turned: Sequence[Turned]) -> None:
+    """Store the memories that changed."""
+    version = catalogue().version
+    new, old = [], []
+    for one in turned:
+        for name, state in one.states.items():
+            watch = one.news.watches.get(name)
+            if watch is None:
+                new.append(Watch(attempt=one.attempt, detector=name, catalogue=version, state=dict(state)))
+            else:
+                watch.state, watch.catalogue = dict(state), version
+                old.append(watch)
+    _write(Watch, new, old, ("state", "catalogue"))
+
+
+def _observe(turned: Sequence[Turned], now: datetime) -> None:
+    """Which rank ran on which host: one row an attempt, so that a verdict can be computed again."""
+    # Learned from lines: without new ones the map is the same.
+    said = {one.attempt.pk: one for one in turned if one.outcome.rank_hosts and one.grew}
+    if not said:
+        return
+    known = {row.attempt_id: row for row in Observation.objects.filter(attempt__in=list(said), topic=RANK_HOSTS)}
+    new, old = [], []
+    for key, one in said.items():
+        value = {str(rank): host for rank, host in sorted(one.outcome.rank_hosts.items())}
+        row = known.get(key)
+        if row is None:
+            new.append(Observation(attempt=one.attempt, topic=RANK_HOSTS, key=ALL, value=value, at=now))
+        elif row.value != value:
+            row.value, row.at = value, now
+            old.append(row)
+    _write(Observation, new, old, ("value", "at"))
+
+
+def _keep(turns: Sequence[tuple[Turned, Sequence[Cut]]], now: datetime) -> None:
+    new: list[Excerpt] = []
+    old: list[Excerpt] = []
+    for one, cuts in turns:
+        for cut in cuts:
+            stream = cut.stream.encode("utf-8", "replace").decode()
+            row = Excerpt(
+                pk=cut.row,
+                attempt=one.attempt,
+                stream=stream,
+                offset=cut.offset,
+                text=cut.text,
+                why=cut.why,
+                kept_at=now,
+            )
+            (new if cut.row is None else old).append(row)
+    _write(Excerpt, new, old, ("offset", "text", "kept_at"))
+
+
+def _write(model: type[models.Model], new: list[Any], old: list[Any], fields: Iterable[str]) -> None:
+    if new:
+        model._default_manager.bulk_create(new, ROWS)
+    if old:
+        model._default_manager.bulk_update(old, list(fields), ROWS)
+
+
+def _progress(one: Turned, now: datetime) -> None:
+    outcome = one.outcome
+    if not one.grew and (one.ended or outcome.progress.phase == one.attempt.phase):
+        return
+    told = outcome.progress
+    update = ProgressUpdate(
+        first_step=told.first_step,
+        last_step=told.last_step,
+        last_step_at=told.last_step_at,
+        last_checkpoint_step=told.last_checkpoint_step,
+        loaded_checkpoint_step=told.loaded_checkpoint_step,
+        baseline_step_seconds=told.baseline_step_seconds,
+        phase=told.phase,
+        checkpoints_saved=outcome.checkpoints_saved,
+        checkpoints_loaded=outcome.checkpoints_loaded,
+    )
+    samples = [ProgressSample(point.at, point.step, point.seconds, point.loss) for point in outcome.points]
+    store_progress(one.attempt, update, samples, now)

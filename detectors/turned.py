@@ -1,0 +1,128 @@
+"""What did one turn over one attempt give, before any of it is stored?"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from detectors.catalogue.kind import AnomalyKind
+from detectors.catalogue.records import Context, Finding, Outcome
+from detectors.catalogue.role import Role
+from detectors.gathering import News
+from detectors.sight import Sight
+from schedulers.states import FINAL, WAITING, JobState
+from workloads.models import Attempt
+
+READ_ON = timedelta(minutes=5)  # after the end: lines of a slow file system still belong to it
+READ_ON_BEHIND = timedelta(hours=1)  # when there is more than was read so far
+BLIND_FACTOR = 5  # a blind attempt is looked at that much less often
+NO_VERDICT = frozenset({JobState.COMPLETED, JobState.GONE})
+"""Ended well, or nobody knows how: neither is a failure."""
+
+
+@dataclass(frozen=True)
+class Past:
+    """What is stored of an attempt's anomalies: the keys, whether a cause and whether a hang is among them."""
+
+    keys: frozenset[str] = frozenset()
+    cause: bool = False
+    hang: bool = False
+
+
+@dataclass(frozen=True)
+class Turned:
+    """One attempt's turn. `states` are the memories that changed."""
+
+    news: News
+    outcome: Outcome
+    sight: Sight
+    past: Past
+    states: Mapping[str, Mapping[str, Any]]
+    settle: timedelta
+
+    @property
+    def attempt(self) -> Attempt:
+        """The attempt as it was loaded."""
+        return self.news.attempt
+
+    @property
+    def ended(self) -> bool:
+        """Whether the scheduler calls it over."""
+        return JobState(self.attempt.state) in FINAL
+
+    @property
+    def new_findings(self) -> tuple[Finding, ...]:
+        """What was never stored of this attempt before."""
+        return tuple(finding for finding in self.outcome.findings if finding.key not in self.past.keys)
+
+    @property
+    def refuted(self) -> tuple[str, ...]:
+        """Keys of stored anomalies that later lines refuted."""
+        return tuple(key for key in self.outcome.ended if key in self.past.keys)
+
+    @property
+    def grew(self) -> bool:
+        """Whether any stream moved in this turn."""
+        return any(news.portion.position is not None for news in self.news.streams)
+
+    @property
+    def quiet(self) -> bool:
+        """Read to the end, and nothing new: nothing more will come, as far as one can see."""
+        return self.news.at_end and not self.grew
+
+    def finished(self, now: datetime) -> bool:
+        """Whether an ended attempt needs no further reading."""
+        if not self.ended:
+            return False
+        ended_at = self.attempt.ended_at or now
+        if self.quiet:
+            return now >= ended_at + self.settle
+        return now >= ended_at + (READ_ON if self.news.at_end else READ_ON_BEHIND)
+
+    def read_due_at(self, now: datetime, pause: timedelta) -> datetime | None:
+        """When the attempt is to be read again; `None`: not until the scheduler shows a change."""
+        if self.finished(now) or JobState(self.attempt.state) in WAITING:
+            return None
+        if not self.news.at_end:
+            return now
+        return now + (pause * BLIND_FACTOR if self.sight.blind and not self.ended else pause)
+
+    def judge_due_at(self, now: datetime) -> datetime | None:
+        """When the attempt is to be judged; `None`: nothing to judge, or nothing new.
+
+        An ended one as soon as it is read to the end and a cause is known; without one its siblings get
+        `settle` to speak. A live one only for a hang, for what is found beside it, and when it moves again.
+        """
+        new = self.new_findings
+        if self.ended:
+            if JobState(self.attempt.state) in NO_VERDICT:
+                return None
+            cause = self.past.cause or any(is_cause(f.kind, f.role, f.basis) for f in new)
+            latest = max(now, (self.attempt.ended_at or now) + self.settle)
+            return now if self.finished(now) or (self.quiet and cause) else latest
+        if any(finding.kind is AnomalyKind.HANG for finding in new) or self.refuted:
+            return now
+        return now + self.settle if self.past.hang and new else None
+
+
+def is_cause(kind: AnomalyKind, role: Role, basis: str) -> bool:
+    """Whether an anomaly read from a line may be the first cause of an end."""
+    fatal = kind in (AnomalyKind.CRASH, AnomalyKind.HANG, AnomalyKind.NAN)
+    return fatal and role in (Role.ROOT, Role.CANDIDATE) and basis != "state"
+
+
+def context_of(news: News, sight: Sight, limits: Mapping[str, float], now: datetime) -> Context:
+    """What the detectors may know beside the lines."""
+    attempt = news.attempt
+    return Context(
+        state=JobState(attempt.state),
+        nodes=tuple(attempt.nodes),
+        started_at=attempt.started_at,
+        ended_at=attempt.ended_at,
+        exit_code=attempt.exit_code,
+        exit_signal=attempt.exit_signal,
+        reason=attempt.reason,
+        limits=limits,
+        blind=sight.blind,
+        last_read_at=news.read_up_to(now),
+    )
