@@ -1,0 +1,240 @@
+"""Why did an attempt fail? Collects the stored facts, lets the search judge them and stores the verdict."""
+
+import logging
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict
+from datetime import datetime
+from typing import Any
+
+from django.db import transaction
+
+from audit.actor_kind import ActorKind
+from audit.event_type import EventType
+from audit.level import Level
+from audit.trail import Actor, Entry, record
+from detectors.attribution.action import VerdictAction
+from detectors.attribution.attributing import ENGINE, attribute
+from detectors.attribution.facts import (
+    QUOTE_LIMIT,
+    AttemptFacts,
+    EarlierAttempt,
+    Facts,
+    NodeFacts,
+    Quote,
+    Symptom,
+    Versions,
+)
+from detectors.attribution.judgement import Judgement
+from detectors.catalogue.catalogue import catalogue
+from detectors.catalogue.kind import AnomalyKind
+from detectors.catalogue.layer import Layer
+from detectors.catalogue.role import Role
+from detectors.models import Anomaly, Observation, Verdict
+from detectors.storing import RANK_HOSTS
+from detectors.turned import NO_VERDICT
+from schedulers.states import FINAL, JobState
+from workloads.models import Attempt, Node
+from workloads.subjects import subject_of
+
+log = logging.getLogger(__name__)
+JUDGE = Actor(ActorKind.RULE, "attribution")
+SYMPTOMS_KEPT = 500
+EVIDENCE_KEPT = 8
+EARLIER_KEPT = 20  # attempts of the same job before this one
+
+
+def judge(attempt: Attempt, now: datetime) -> Verdict | None:
+    """Judge an attempt (with job and cluster) that is due, and store the verdict; `None` when there is none.
+
+    None is stored for an attempt that ended well or is healthy, when the same facts were judged before, and when
+    somebody else was first.
+    """
+    latest = Verdict.objects.filter(attempt=attempt).order_by("-pk").defer("body").first()
+    facts = collect_facts(attempt)
+    judgement = attribute(facts, now) if _to_be_judged(attempt, facts, latest) else None
+    with transaction.atomic():
+        due = Attempt.objects.filter(pk=attempt.pk, judge_due_at=attempt.judge_due_at, state=attempt.state)
+        if not due.update(judge_due_at=None):
+            log.info("dropped a verdict on attempt %s: it changed meanwhile", attempt.label)
+            return None
+        if judgement is None or Verdict.objects.filter(attempt=attempt, input_hash=judgement.input_hash).exists():
+            return None
+        Attempt.objects.filter(pk=attempt.pk).update(changed_at=now)
+        verdict = Verdict.objects.create(**_row(attempt, judgement, latest, now))
+        record([_event(attempt, verdict, judgement, now)], now)
+    return verdict
+
+
+def collect_facts(attempt: Attempt) -> Facts:
+    """Everything stored that bears on the attempt, in five queries whatever its size."""
+    job = attempt.job
+    return Facts(
+        attempt=_attempt_facts(attempt),
+        versions=Versions(ENGINE, catalogue().version),
+        symptoms=tuple(_symptom(row) for row in _anomalies(attempt)),
+        ranks=_ranks(attempt),
+        nodes=tuple(
+            NodeFacts(node.name, tuple(node.state.split("+")), node.reason, node.reason_at)
+            for node in Node.objects.filter(cluster_id=job.cluster_id, name__in=attempt.nodes)
+        ),
+        earlier=tuple(_earlier(attempt)),
+    )
+
+
+def _to_be_judged(attempt: Attempt, facts: Facts, latest: Verdict | None) -> bool:
+    state = JobState(attempt.state)
+    if state in NO_VERDICT:
+        return False
+    if state is JobState.REQUEUED and latest is not None:
+        return False  # the requeue answers that verdict: nothing else is to be done
+    if state in FINAL:
+        return True
+    hangs = [symptom for symptom in facts.symptoms if symptom.kind is AnomalyKind.HANG]
+    return any(not symptom.refuted for symptom in hangs) or (bool(hangs) and latest is not None)
+
+
+def _anomalies(attempt: Attempt) -> Iterable[Anomaly]:
+    known = Anomaly.objects.filter(attempt=attempt).exclude(kind=AnomalyKind.BLIND.value)
+    return known.order_by("happened_at", "pk")[:SYMPTOMS_KEPT]
+
+
+def _symptom(row: Anomaly) -> Symptom:
+    known = catalogue()
+    return Symptom(
+        key=row.key,
+        kind=AnomalyKind(row.kind),
+        signature=row.signature,
+        layer=Layer(row.layer),
+        role=Role(row.role),
+        sentence=row.sentence,
+        happened_at=row.happened_at,
+        action=known.signature(row.signature).action if known.knows(row.signature) else "",
+        basis=row.basis,
+        fingerprint=row.fingerprint,
+        step=row.step,
+        nodes=tuple(row.nodes),
+        ranks=tuple(row.ranks),
+        evidence=tuple(_quote(line) for line in row.evidence[:EVIDENCE_KEPT]),
+        confidence=row.confidence,
+        count=row.count,
+        refuted=row.refuted_at is not None,
+    )
+
+
+def _quote(line: Mapping[str, Any]) -> Quote:
+    return Quote(
+        stream=line["stream"],
+        offset=line["offset"],
+        line=line["line"][:QUOTE_LIMIT],
+        at=datetime.fromisoformat(line["at"]) if line["at"] else None,
+        host=line["host"],
+        rank=line["rank"],
+    )
+
+
+def _ranks(attempt: Attempt) -> tuple[tuple[int, str], ...]:
+    row = Observation.objects.filter(attempt=attempt, topic=RANK_HOSTS).first()
+    return tuple((int(rank), host) for rank, host in row.value.items()) if row else ()
+
+
+def _attempt_facts(attempt: Attempt) -> AttemptFacts:
+    job = attempt.job
+    return AttemptFacts(
+        cluster=job.cluster.name,
+        job_number=job.number,
+        job_epoch=job.epoch,
+        index=attempt.index,
+        user=job.user,
+        partition=job.partition,
+        state=JobState(attempt.state),
+        scheduler_word=attempt.scheduler_word,
+        reason=attempt.reason,
+        nodes=tuple(attempt.nodes),
+        exit_code=attempt.exit_code,
+        exit_signal=attempt.exit_signal,
+        started_at=attempt.started_at,
+        ended_at=attempt.ended_at,
+        phase=attempt.phase,
+        first_step=attempt.first_step,
+        last_step=attempt.last_step,
+        last_step_at=attempt.last_step_at,
+        last_checkpoint_step=attempt.last_checkpoint_step,
+        loaded_checkpoint_step=attempt.loaded_checkpoint_step,
+        blind_reason=attempt.blind_reason,
+    )
+
+
+def _earlier(attempt: Attempt) -> Iterable[EarlierAttempt]:
+    before = Attempt.objects.filter(job_id=attempt.job_id, index__lt=attempt.index).order_by("-index")[
+        :EARLIER_KEPT
+    ]
+    attempts = list(before)
+    verdicts = {v.attempt_id: v for v in Verdict.objects.filter(attempt__in=attempts).order_by("pk")}
+    for one in attempts:
+        verdict = verdicts.get(one.pk)
+        yield EarlierAttempt(
+            index=one.index,
+            state=JobState(one.state),
+            last_step=one.last_step,
+            last_checkpoint_step=one.last_checkpoint_step,
+            ended_at=one.ended_at,
+            signature=verdict.signature if verdict else "",
+            fingerprint=verdict.fingerprint if verdict else "",
+            layer=Layer(verdict.layer) if verdict else Layer.UNKNOWN,
+            culprits=_culprits(verdict) if verdict else (),
+            entity=(verdict.body.get("affected_entity", {}).get("id") or "") if verdict else "",
+        )
+
+
+def _culprits(verdict: Verdict) -> tuple[str, ...]:
+    return tuple(one["host"] for one in verdict.implicated if one["role"] == "culprit")
+
+
+def _row(attempt: Attempt, judgement: Judgement, latest: Verdict | None, now: datetime) -> dict[str, Any]:
+    return {
+        "attempt": attempt,
+        "supersedes": latest,
+        "kind": judgement.kind.value,
+        "layer": judgement.layer.value,
+        "signature": judgement.signature,
+        "fingerprint": judgement.fingerprint,
+        "sentence": judgement.sentence[:1000],
+        "evidence_status": judgement.evidence_status.value,
+        "confidence": judgement.confidence,
+        "action": judgement.action.value,
+        "implicated": [{**asdict(one), "evidence": list(one.evidence)} for one in judgement.implicated],
+        "body": judgement.body,
+        "input_hash": judgement.input_hash,
+        "happened_at": judgement.happened_at,
+        "judged_at": now,
+        "decide_due_at": now,
+    }
+
+
+def _event(attempt: Attempt, verdict: Verdict, judgement: Judgement, now: datetime) -> Entry:
+    culprits = [one.host for one in judgement.implicated if one.role == "culprit"]
+    hurts = judgement.action not in (VerdictAction.NONE, VerdictAction.HOLD)
+    return Entry(
+        type=EventType.VERDICT,
+        subject=subject_of(attempt, culprits[0] if len(culprits) == 1 else ""),
+        actor=JUDGE,
+        sentence=judgement.sentence,
+        level=Level.WARNING if hurts else Level.INFO,
+        pattern=judgement.signature,
+        action=judgement.action.value,
+        verdict_id=verdict.uuid,
+        payload={
+            "layer": judgement.layer.value,
+            "evidence_status": judgement.evidence_status.value,
+            "confidence": judgement.confidence,
+            "culprits": culprits,
+            "rule": next((rule.id for rule in judgement.rules if rule.fired and rule.id.startswith("cause.")), ""),
+            "remedy": next(
+                (rule.id for rule in judgement.rules if rule.fired and rule.id.startswith("remedy.")), ""
+            ),
+            "input_hash": judgement.input_hash,
+            "happened_at": judgement.happened_at.isoformat(),
+            "latency_seconds": round((now - judgement.happened_at).total_seconds(), 3),
+            "supersedes": str(verdict.supersedes.uuid) if verdict.supersedes else None,
+        },
+    )

@@ -1,0 +1,48 @@
+"""Which tasks does the beat start here? Doors: they read the clock and call one thing."""
+
+import logging
+from datetime import timedelta
+
+from celery import shared_task
+from django.conf import settings
+from django.utils import timezone
+
+from detectors.claims import claim_due
+from detectors.judging import judge
+from detectors.reading import read_attempts
+from workloads.models import Attempt
+
+log = logging.getLogger(__name__)
+LONGEST = timedelta(seconds=10)  # of one task: another worker takes what is left
+JUDGED_AT_ONCE = 200
+
+
+@shared_task(name="detectors.tasks.read_due", ignore_result=True)  # type: ignore[untyped-decorator]  # Celery has no types
+def read_due() -> None:
+    """Read the logs of every attempt that is due: one task for each shard, none for an attempt."""
+    shards = settings.REKINDLE["REKINDLE_SHARDS"]
+    for shard in range(1, shards):
+        read_shard.apply_async((shard,), expires=settings.REKINDLE["REKINDLE_READ_SECONDS"] * 5)
+    read_shard(0)
+
+
+@shared_task(name="detectors.tasks.read_shard", ignore_result=True)  # type: ignore[untyped-decorator]  # Celery has no types
+def read_shard(shard: int) -> None:
+    """Read the due attempts of one shard, batch after batch, for `LONGEST` at most."""
+    now = timezone.now()
+    until = now + LONGEST
+    while now < until and (attempts := claim_due(shard, settings.REKINDLE["REKINDLE_SHARDS"], now)):
+        read_attempts(attempts, now)
+        now = timezone.now()
+
+
+@shared_task(name="detectors.tasks.judge_due", ignore_result=True)  # type: ignore[untyped-decorator]  # Celery has no types
+def judge_due() -> None:
+    """Judge every attempt that is due; one that cannot be judged does not stop the others."""
+    now = timezone.now()
+    due = Attempt.objects.filter(judge_due_at__lte=now).select_related("job__cluster").order_by("judge_due_at")
+    for attempt in due[:JUDGED_AT_ONCE]:
+        try:
+            judge(attempt, now)
+        except Exception:
+            log.exception("could not judge attempt %s", attempt.label)
