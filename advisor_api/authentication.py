@@ -25,12 +25,17 @@ LAST_USED_EVERY = timedelta(minutes=1)
 TOKEN_LIMIT = 256  # bytes; ours have 52
 
 Roles = frozenset[TokenRole]
-READERS: Roles = frozenset({TokenRole.VIEWER, TokenRole.OPERATOR, TokenRole.ADMIN, TokenRole.CONTROLLER})
-OPERATORS: Roles = frozenset({TokenRole.OPERATOR, TokenRole.ADMIN})
+READERS: Roles = frozenset({TokenRole.VIEWER, TokenRole.CONTROLLER})
+OPERATORS: Roles = frozenset({TokenRole.OPERATOR})
 ADMINS: Roles = frozenset({TokenRole.ADMIN})
 CONTROLLERS: Roles = frozenset({TokenRole.CONTROLLER})
 REPORTERS: Roles = frozenset({TokenRole.CONTROLLER, TokenRole.INGEST})
 ANYBODY: Roles = frozenset(TokenRole)
+IMPLIED: dict[TokenRole, Roles] = {
+    TokenRole.OPERATOR: frozenset({TokenRole.OPERATOR, TokenRole.VIEWER}),
+    TokenRole.ADMIN: frozenset({TokenRole.ADMIN, TokenRole.OPERATOR, TokenRole.VIEWER}),
+}
+"""What the bearer of a role may do besides. A person has only what each permission gives."""
 
 
 @dataclass(frozen=True)
@@ -67,7 +72,8 @@ class BearerAuthentication(BaseAuthentication):
             raise AuthenticationFailed("Write the header as 'Authorization: Bearer <token>'.")
         token = find_token(words[1].decode("latin-1"), timezone.now())
         actor = Actor(ActorKind.CONTROLLER if token.role == TokenRole.CONTROLLER else ActorKind.TOKEN, token.name)
-        return Caller(actor, frozenset({TokenRole(token.role)}), token), token
+        role = TokenRole(token.role)
+        return Caller(actor, IMPLIED.get(role, frozenset({role})), token), token
 
     def authenticate_header(self, request: Request) -> str:
         """Makes the answer to nobody a 401."""

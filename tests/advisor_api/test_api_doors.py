@@ -1,0 +1,223 @@
+"""Who may go through which door? Every endpoint, every member of the cast."""
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+from django.test import Client
+from django.urls import URLPattern
+from django.utils import timezone
+
+from advisor_api.models import ApiToken
+from advisor_api.token_role import TokenRole
+from advisor_api.urls import urlpatterns
+from audit.models import AuditEvent
+from tests.advisor_api.conftest import Api
+from tests.advisor_api.world import a_token, an_advice, an_anomaly
+
+pytestmark = pytest.mark.django_db
+
+READERS = {"viewer", "operator", "admin", "controller"}
+OPERATORS = {"operator", "admin"}
+REPORTERS = {"controller", "ingest"}
+EVENT = {
+    "eventProducer": "controller",
+    "eventType": "note",
+    "eventProducedAt": "1764410537000000",
+    "idempotencyKey": "k",
+}
+SEQUENCE = (
+    "?schedulerSystem=slurm&schedulerScope=demo&jobId=100&sourceAttemptIndex=0&operation=RECOVERY_OPERATION_RESTART"
+)
+RULING = {"generation": "1", "reason": "because"}
+SOON = "2100-01-01T00:00:00Z"
+
+DOORS: list[tuple[str, str, set[str], dict[str, Any] | None]] = [
+    ("GET", "/v1/jobs", READERS, None),
+    ("POST", "/v1/jobs", REPORTERS, {"workflowId": "w", "jobId": "1"}),
+    ("GET", "/v1/jobs/100-0", READERS, None),
+    ("GET", "/v1/jobs/by-scheduler-id/100", READERS, None),
+    ("GET", "/v1/workflows", READERS, None),
+    ("GET", "/v1/workflows:lookup?workflowId=w", READERS, None),
+    ("GET", "/v1/advice", READERS, None),
+    ("PUT", "/v1/advice/{id}/reconciliation-status", {"controller"}, {}),
+    ("GET", f"/v1/recovery/sequences{SEQUENCE}", READERS, None),
+    ("POST", "/v1/recovery/milestones", {"controller"}, {}),
+    ("GET", "/v1/audit/events?jobId=100", READERS, None),
+    ("POST", "/v1/audit/events", REPORTERS, {"items": [EVENT]}),
+    ("GET", "/v1/clusters", READERS, None),
+    ("GET", "/v1/clusters/demo", READERS, None),
+    ("PATCH", "/v1/clusters/demo", {"admin"}, {"mode": "monitor", "modeVersion": "1", "reason": "r"}),
+    ("PUT", "/v1/clusters/demo/lease", {"controller"}, {"holder": "h", "fence": "0"}),
+    ("GET", "/v1/attempts/{id}/timeline", READERS, None),
+    ("GET", "/v1/attempts/{id}/verdict", READERS, None),
+    ("GET", "/v1/attempts/{id}/decision", READERS, None),
+    ("POST", "/v1/advice/{id}:approve", OPERATORS, RULING),
+    ("POST", "/v1/advice/{id}:reject", OPERATORS, RULING),
+    ("POST", "/v1/advice/{id}:expire", OPERATORS, RULING),
+    ("GET", "/v1/exclusions", READERS, None),
+    ("POST", "/v1/exclusions", OPERATORS, {"node": "n05", "reason": "r", "until": SOON}),
+    ("DELETE", "/v1/exclusions/1", OPERATORS, None),
+    ("GET", "/v1/pauses", READERS, None),
+    ("POST", "/v1/pauses", OPERATORS, {"scope": "cluster", "reason": "r", "until": SOON}),
+    ("DELETE", "/v1/pauses/1", OPERATORS, None),
+    ("GET", "/v1/nodes", READERS, None),
+    ("GET", "/v1/nodes/n01", READERS, None),
+    ("GET", "/v1/schema", READERS | REPORTERS, None),
+]
+IDS = [f"{method} {path.split('?')[0]}" for method, path, _, _ in DOORS]
+MEMBERS = ("viewer", "operator", "admin", "controller", "ingest")
+
+
+@pytest.mark.parametrize(("method", "path", "allowed", "body"), DOORS, ids=IDS)
+def test_who_may_pass(api: Api, method: str, path: str, allowed: set[str], body: dict[str, Any] | None) -> None:
+    path = path.replace("{id}", str(an_advice(api.cluster, now=timezone.now()).attempt.heimdall_id))
+    for member in MEMBERS:
+        answer = api.ask(method, path, member, body)
+        assert (answer.status != 403) is (member in allowed), (member, answer)
+        if answer.status == 403:
+            assert answer.json == {"code": 7, "message": "Your role does not allow this.", "details": []}
+
+
+@pytest.mark.parametrize(("method", "path", "allowed", "body"), DOORS, ids=IDS)
+def test_who_is_not_known_stays_outside(
+    api: Api, method: str, path: str, allowed: set[str], body: dict[str, Any] | None
+) -> None:
+    path = path.replace("{id}", "3f0c5a1e-7b0e-5d36-9a43-5b8f6c1e2d10")
+    for member, sentence in (
+        ("nobody", "Authentication credentials were not provided."),
+        ("expired", "This token expired"),
+        ("revoked", "This token was revoked."),
+    ):
+        answer = api.ask(method, path, member, body)
+        assert answer.status == 401
+        assert answer.message.startswith(sentence)
+        assert answer.json["code"] == 16
+        assert answer.headers["WWW-Authenticate"] == "Bearer"
+
+
+@pytest.mark.parametrize(("method", "path", "allowed", "body"), DOORS, ids=IDS)
+def test_a_stranger_sees_and_changes_nothing(
+    api: Api, method: str, path: str, allowed: set[str], body: dict[str, Any] | None
+) -> None:
+    """A token of another cluster, in the role that is needed."""
+    advice = an_advice(api.cluster, now=timezone.now())
+    role = "controller" if allowed in ({"controller"}, REPORTERS) else "admin"
+    api.secrets["stranger"] = make_stranger(api, role)
+    path = path.replace("{id}", str(advice.attempt.heimdall_id))
+    joint = "&" if "?" in path else "?"
+    answer = api.ask(method, f"{path}{joint}cluster=demo", "stranger", body)
+    if path in {"/v1/schema"}:
+        return
+    assert answer.status in {400, 403}, answer  # 400: the body was refused before the cluster was looked at
+    if body is None or answer.status == 403:
+        assert "not for the cluster 'demo'" in answer.message
+    advice.refresh_from_db()
+    assert advice.state == "pending"
+
+
+def make_stranger(api: Api, role: str) -> str:
+    return a_token(TokenRole(role), [api.other], f"stranger-{role}", timezone.now())[0]
+
+
+def test_every_path_stands_in_the_table() -> None:
+    def shape(path: str) -> str:
+        return path.split("?", maxsplit=1)[0].lstrip("/").replace("{id}", "<uuid:heimdall_id>")
+
+    listed = {shape(path) for _, path, _, _ in DOORS}
+    examples = {"100-0": "<str:job_id>", "100": "<str:number>", "1": "<int:number>", "n01": "<str:name>"}
+    for example, variable in examples.items():
+        listed = {path[: -len(example)] + variable if path.endswith(f"/{example}") else path for path in listed}
+    listed = {path.replace("clusters/demo", "clusters/<str:name>") for path in listed}
+    known = {str(pattern.pattern) for pattern in urlpatterns if isinstance(pattern, URLPattern)}
+    assert known - listed == {"^v1(?:/.*)?$"}
+
+
+def test_without_clusters_a_token_reads_nothing(api: Api) -> None:
+    for path in ("/v1/jobs", "/v1/clusters", "/v1/advice", "/v1/jobs/100-0"):
+        answer = api.get(path, "none")
+        assert (answer.status, answer.message) == (403, "This token is for no cluster.")
+
+
+def test_a_token_for_several_clusters_says_which(api: Api) -> None:
+    answer = api.get("/v1/jobs", "two")
+    assert (answer.status, answer.json["code"]) == (400, 3)
+    assert answer.message == "Say which cluster: add cluster=NAME, one of demo, second."
+    assert api.get("/v1/jobs?cluster=second", "two").status == 200
+    assert api.get("/v1/jobs?cluster=third", "two").status == 403
+    assert [c["name"] for c in api.get("/v1/clusters", "two").json["clusters"]] == ["demo", "second"]
+
+
+def test_a_uuid_needs_no_cluster(api: Api) -> None:
+    advice = an_advice(api.cluster, now=timezone.now())
+    assert api.get(f"/v1/attempts/{advice.attempt.heimdall_id}/verdict", "two").status == 200
+    assert api.get(f"/v1/attempts/{advice.attempt.heimdall_id}/verdict", "stranger").status == 404
+
+
+@pytest.mark.parametrize("header", ["Bearer", "Bearer a b", "Bearer " + "x" * 300, "Bearer \xff", "bearer wrong"])
+def test_a_broken_header_is_a_401(api: Api, header: str) -> None:
+    found = Client().get("/v1/jobs", headers={"Authorization": header})
+    assert found.status_code == 401
+    assert found.json()["code"] == 16
+
+
+def test_basic_authentication_is_no_way_in(api: Api) -> None:
+    assert Client().get("/v1/jobs", headers={"Authorization": "Basic eDp5"}).status_code == 401
+
+
+class TestPeople:
+    """A session of the console."""
+
+    def test_who_may_what(self, api: Api, people: dict[str, User]) -> None:
+        advice = an_advice(api.cluster, now=timezone.now())
+        verb = f"/v1/advice/{advice.attempt.heimdall_id}:reject"
+        for name, may in {"vera": "read", "olga": "rule", "anna": "switch", "root": "all"}.items():
+            client = Client()
+            client.force_login(people[name])
+            assert client.get("/v1/jobs?cluster=demo").status_code == 200
+            ruled = client.post(verb, {"generation": "9", "reason": "r"}, "application/json").status_code
+            assert ruled == (409 if may in {"rule", "all"} else 403)
+            switched = client.patch(
+                "/v1/clusters/demo", {"mode": "monitor", "modeVersion": "9", "reason": "r"}, "application/json"
+            ).status_code
+            assert switched == (409 if may in {"switch", "all"} else 403)
+            held = client.put("/v1/clusters/demo/lease", {"holder": "h"}, "application/json").status_code
+            assert held == 403  # no person is a controller
+
+    def test_a_person_without_account_any_more(self, api: Api, people: dict[str, User]) -> None:
+        client = Client()
+        client.force_login(people["vera"])
+        User.objects.filter(username="vera").update(is_active=False)
+        assert client.get("/v1/jobs?cluster=demo").status_code == 401
+
+    def test_writing_needs_the_csrf_token(self, api: Api, people: dict[str, User]) -> None:
+        client = Client(enforce_csrf_checks=True)
+        client.force_login(people["root"])
+        found = client.post("/v1/pauses?cluster=demo", {"scope": "cluster"}, "application/json")
+        assert found.status_code == 403
+        assert "CSRF" in found.json()["message"]
+
+    def test_an_unknown_cluster_is_not_there(self, api: Api, people: dict[str, User]) -> None:
+        client = Client()
+        client.force_login(people["vera"])
+        assert client.get("/v1/jobs?cluster=third").status_code == 404
+
+
+def test_how_a_token_shows_its_use(api: Api) -> None:
+    token = ApiToken.objects.get(name="viewer")
+    assert token.last_used_at is None
+    api.get("/v1/clusters")
+    first = ApiToken.objects.get(name="viewer").last_used_at
+    assert first is not None
+    api.get("/v1/clusters")
+    assert ApiToken.objects.get(name="viewer").last_used_at == first  # at most once a minute
+    ApiToken.objects.filter(name="viewer").update(last_used_at=first - timedelta(seconds=61))
+    api.get("/v1/clusters")
+    assert ApiToken.objects.get(name="viewer").last_used_at > first
+
+
+def test_no_secret_is_stored(api: Api) -> None:
+    an_anomaly(an_advice(api.cluster, now=timezone.now()).attempt)
+    rows = str(list(ApiToken.objects.values())) + str(list(AuditEvent.objects.values()))
+    assert not [name for name, secret in api.secrets.items() if secret in rows]
