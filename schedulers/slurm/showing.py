@@ -11,7 +11,7 @@ from schedulers.hostlist import expand
 from schedulers.port import JobRow, Limits, NodeRow
 from schedulers.slurm.values import moment, whole
 
-TESTED = ("22.05",)  # versions whose recorded answers stand in tests/schedulers/recorded
+TESTED = ("22.05", "24.11")  # versions whose recorded answers stand in tests/schedulers/recorded
 CRED_EXPIRE = 120  # seconds, Slurm's own value of AuthInfo=cred_expire
 
 _STAMPED = re.compile(r"(.*) \[([^\s@\[\]]+)@(\w+)\](.*)", re.DOTALL)
