@@ -39,6 +39,13 @@ def events_of(job: Job, cluster: Cluster, before: int | None = None) -> list[Aud
     return list(rows.order_by("-id")[:EVENTS_SHOWN])[::-1]
 
 
+def left_alone(job: Job, cluster: Cluster) -> dict[int, AuditEvent]:
+    """By attempt index: the newest event that says why no advice was given."""
+    rows = _events(job, cluster).filter(type=EventType.NO_ADVICE.value, attempt_index__isnull=False)
+    newest = list(rows.order_by("-id")[:ATTEMPTS_SHOWN])
+    return {row.attempt_index or 0: row for row in newest[::-1]}
+
+
 def checkpoint_times(job: Job, cluster: Cluster) -> dict[int, tuple[datetime, ...]]:
     """When checkpoints were saved, by attempt index."""
     rows = _events(job, cluster).filter(type=EventType.CHECKPOINT_SAVED.value, attempt_index__isnull=False)

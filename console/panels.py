@@ -14,7 +14,7 @@ from django.urls import reverse
 from advisor_api.models import Exclusion
 from advisor_api.policy.advice_state import AdviceState
 from audit.models import AuditEvent
-from console.advice_lines import advice_on, excluded_on, open_advice
+from console.advice_lines import advice_on, excluded_on, open_advice, rules_said
 from console.asking import Asked, Scope, key_of, topics_of, version_of
 from console.cluster_rows import blind_attempts, cluster_rows, lease_of, sources_of
 from console.evidence import judgement_of, quotes_from
@@ -26,6 +26,7 @@ from console.job_rows import (
     end_of,
     events_of,
     excerpts_of,
+    left_alone,
     points_of,
     run_time,
     state_of,
@@ -112,6 +113,7 @@ def job_recovery(asked: Asked) -> Context:
     attempts = attempts_of(job)
     verdicts, anomalies, excerpts = verdicts_of(attempts), anomalies_of(attempts), excerpts_of(attempts)
     lines = advice_on(job, asked.now)
+    alone = left_alone(job, asked.the_cluster)
     stories = []
     for attempt in reversed(attempts):
         copies = excerpts.get(attempt.pk, [])
@@ -119,7 +121,8 @@ def job_recovery(asked: Asked) -> Context:
         verdict = verdicts.get(attempt.pk)
         advice = [line for line in lines if line.advice.attempt_id == attempt.pk]
         sequences = [sequence for line in advice if (sequence := sequence_of(line.advice))]
-        if not (seen or verdict or advice):
+        why_not = None if advice else alone.get(attempt.index)
+        if not (seen or verdict or advice or why_not):
             continue
         stories.append(
             {
@@ -127,6 +130,8 @@ def job_recovery(asked: Asked) -> Context:
                 "anomalies": [(a, AnomalyKind(a.kind), quotes_from(a.evidence, copies)) for a in seen],
                 "judgement": judgement_of(verdict, seen, copies) if verdict else None,
                 "advice": advice[::-1],
+                "why_not": why_not,
+                "why_not_rules": rules_said(why_not.payload.get("trace")) if why_not else (),
                 "recoveries": [stations_of(sequence) for sequence in sequences],
             }
         )

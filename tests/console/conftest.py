@@ -13,9 +13,8 @@ from tests.console import sample
 
 
 @pytest.fixture(autouse=True)
-def console_alone(settings: pytest.FixtureRequest) -> Iterator[None]:
-    """The console's own addresses; nothing rendered before."""
-    settings.ROOT_URLCONF = "tests.console.urls"
+def fresh(settings: pytest.FixtureRequest) -> Iterator[None]:
+    """Nothing rendered before, and passwords that cost no second."""
     settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
     bodies.forget()
     yield

@@ -1,5 +1,7 @@
 """Which page answers whom, and with which status?"""
 
+from datetime import datetime
+
 import pytest
 from django.contrib.auth.models import User
 from django.test import Client
@@ -82,7 +84,7 @@ def test_a_log_copy_belongs_to_its_job(as_viewer: Client, rows: Sample) -> None:
     assert as_viewer.get(reverse("log-copy", args=["demo", rows.blind.number, 0, copy.pk])).status_code == 404
 
 
-def test_a_number_leads_to_its_newest_job(as_viewer: Client, rows: Sample, now: object) -> None:
+def test_a_number_leads_to_its_newest_job(as_viewer: Client, rows: Sample, now: datetime) -> None:
     sample.job(rows.cluster, 4711, now, epoch=1)
     assert as_viewer.get("/jobs/demo/4711")["Location"] == reverse("job", args=["demo", 4711, 1])
 
@@ -132,6 +134,16 @@ def test_every_mark_of_the_timeline_leads_to_its_line(as_viewer: Client, rows: S
     assert all(f'id="event-{anchor}"' in text for anchor in anchors)
 
 
+def test_a_job_that_is_left_alone_says_by_which_rule(as_viewer: Client, rows: Sample, now: datetime) -> None:
+    of = sample.attempt(sample.job(rows.cluster, 77, now), 0, sample.JobState.CANCELLED, now)
+    trace = [{"rule": "cancelled", "then": "", "applied": True, "chosen": True, "because": "somebody cancelled it"}]
+    sentence = "77-0 is left alone: somebody cancelled the job."
+    sample.event(now, sample.EventType.NO_ADVICE, of, sentence, payload={"trace": trace})
+    text = as_viewer.get(reverse("job", args=["demo", 77, 0])).content.decode()
+    assert "Left alone" in text
+    assert "somebody cancelled it" in text
+
+
 def test_blind_and_misunderstood_are_said_with_their_reasons(as_viewer: Client, rows: Sample) -> None:
     text = as_viewer.get(reverse("job", args=["demo", 4712, 0])).content.decode()
     assert "/home/trainer/slurm-4712.out" in text
@@ -168,14 +180,14 @@ def test_the_number_of_queries_does_not_grow_with_the_rows(
     extra_jobs: int,
     as_viewer: Client,
     rows: Sample,
-    now: object,
+    now: datetime,
     django_assert_max_num_queries: DjangoAssertNumQueries,
 ) -> None:
     for number in range(extra_jobs):
         extra = sample.job(rows.cluster, 5000 + number, now)
         for index in range(2):
             sample.attempt(extra, index, sample.JobState.RUNNING, now)
-    bounds = {"overview": 15, "jobs": 12, "job": 27, "cluster": 18, "approvals": 10, "log copy": 7}
+    bounds = {"overview": 15, "jobs": 12, "job": 28, "cluster": 18, "approvals": 10, "log copy": 7}
     for name, address in pages(rows).items():
         bodies.forget()
         with django_assert_max_num_queries(bounds[name]):

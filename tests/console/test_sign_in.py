@@ -3,15 +3,17 @@
 from datetime import datetime, timedelta
 
 import pytest
-from django.contrib.auth.models import User
+from django.contrib.auth.models import AnonymousUser, User
+from django.core.exceptions import PermissionDenied
 from django.core.management import CommandError, call_command
-from django.test import Client
+from django.test import Client, RequestFactory
 from django.urls import reverse
 
 from audit.models import AuditEvent
 from console import signing_in
 from console.models import SignInLink, SignInTry
 from console.sign_in_links import LinkNotUsable, make_link, use_link
+from console.views.sign_in import admin_sign_in
 
 SIGN_IN = "/sign-in"
 RIGHT = {"username": "viewer", "password": "a long password for viewer"}
@@ -193,3 +195,13 @@ def test_the_command_says_what_is_wrong(arguments: list[str], sentence: str, cas
     with pytest.raises(CommandError, match=sentence):
         call_command("sign_in_link", *arguments)
     assert not SignInLink.objects.exists()
+
+
+def test_the_admin_has_no_door_of_its_own(cast: dict[str, User], rf: RequestFactory) -> None:
+    request = rf.get("/admin/login/", {"next": "/admin/auth/user/"})
+    for user in (AnonymousUser(), cast["admin"]):
+        request.user = user
+        assert admin_sign_in(request)["Location"] == "/sign-in?next=%2Fadmin%2Fauth%2Fuser%2F"
+    request.user = cast["viewer"]
+    with pytest.raises(PermissionDenied):  # and no round without an end between the two sign-ins
+        admin_sign_in(request)

@@ -1,0 +1,49 @@
+"""Writes into the database of a running site, as another process would. One command a line, one answer a line.
+
+`link USER` gives the path of a one-time sign-in; `event KIND SENTENCE` adds an event to job 4711-1; `step N` moves
+its progress; `end` closes every session.
+"""
+
+import os
+import sys
+
+import django
+
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "recovery_site.settings")
+
+
+def main() -> None:
+    """Fill the database, then do what is asked until the input ends."""
+    django.setup()
+    from django.contrib.auth.models import User
+    from django.contrib.sessions.models import Session
+    from django.core.management import call_command
+    from django.utils import timezone
+
+    from audit.event_type import EventType
+    from console.sign_in_links import make_link
+    from tests.console import sample
+    from workloads.models import Attempt
+
+    call_command("migrate", verbosity=0)
+    sample.cast()
+    sample.fill(timezone.now())
+    print("ready", flush=True)
+    for line in sys.stdin:
+        verb, _, rest = line.strip().partition(" ")
+        now, answer = timezone.now(), "done"
+        running = Attempt.objects.select_related("job__cluster").get(job__number=4711, index=1)
+        if verb == "link":
+            answer = make_link(User.objects.get(username=rest), now)
+        elif verb == "event":
+            kind, _, sentence = rest.partition(" ")
+            sample.event(now, EventType(kind), running, sentence)
+        elif verb == "step":
+            Attempt.objects.filter(pk=running.pk).update(last_step=int(rest), last_step_at=now, changed_at=now)
+        elif verb == "end":
+            Session.objects.all().delete()
+        print(answer, flush=True)
+
+
+if __name__ == "__main__":
+    main()

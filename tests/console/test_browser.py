@@ -1,0 +1,305 @@
+"""Does the console work in a real browser: live, safe, readable, with and without the socket?"""
+
+import contextlib
+import os
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
+
+pytestmark = [pytest.mark.browser, pytest.mark.timeout(180)]
+
+ROOT = Path(__file__).resolve().parents[2]
+JOB = "/jobs/demo/4711/0"
+PAGES = (
+    "/",
+    "/jobs",
+    JOB,
+    "/jobs/demo-monitor/815/0",
+    "/jobs/demo/4712/0",
+    "/clusters/demo",
+    "/clusters/far-away",
+    "/clusters/demo-monitor/mode",
+    "/approvals",
+)
+FLAGS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+SERVER = ["--lifespan", "off", "--log-level", "warning", "--ws", "websockets-sansio"]
+
+
+class Site:
+    """A console that runs in a process of its own, and another process that writes into its database."""
+
+    def __init__(self, folder: Path) -> None:
+        own = {name: value for name, value in os.environ.items() if not name.startswith("REKINDLE_")}
+        self._env = own | {"REKINDLE_STATE_DIR": str(folder), "REKINDLE_LOG_LEVEL": "WARNING"}
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            self.port = probe.getsockname()[1]
+        self.address = f"http://127.0.0.1:{self.port}"
+        self._teller = subprocess.Popen(
+            [sys.executable, "-m", "tests.console.teller"],
+            cwd=ROOT,
+            env=self._env,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        assert self._teller.stdout
+        assert self._teller.stdout.readline().strip() == "ready"
+        self._server: subprocess.Popen[bytes] | None = None
+
+    def start(self) -> None:
+        """Start the server and wait until it answers."""
+        arguments = [*SERVER, "--timeout-graceful-shutdown", "1", "--port", str(self.port)]
+        self._server = subprocess.Popen(
+            [sys.executable, "-m", "uvicorn", "recovery_site.asgi:application", *arguments],
+            cwd=ROOT,
+            env=self._env,
+        )
+        deadline = time.monotonic() + 30
+        while time.monotonic() < deadline:
+            with contextlib.suppress(OSError):
+                socket.create_connection(("127.0.0.1", self.port), timeout=1).close()
+                return
+            time.sleep(0.1)
+        raise TimeoutError("the console does not answer")
+
+    def stop(self) -> None:
+        """Stop the server."""
+        if self._server:
+            self._server.terminate()
+            self._server.wait(10)
+
+    def tell(self, command: str) -> str:
+        """Have the other process write something."""
+        assert self._teller.stdin
+        assert self._teller.stdout
+        self._teller.stdin.write(command + "\n")
+        self._teller.stdin.flush()
+        return self._teller.stdout.readline().strip()
+
+    def end(self) -> None:
+        """Stop both."""
+        self.stop()
+        self._teller.communicate(timeout=10)
+
+
+@pytest.fixture(scope="module")
+def site() -> Iterator[Site]:
+    with tempfile.TemporaryDirectory(prefix="rk-console-") as folder:
+        made = Site(Path(folder))
+        made.start()
+        yield made
+        made.end()
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with sync_playwright() as playwright:
+        made = playwright.chromium.launch(executable_path="/usr/bin/chromium", args=FLAGS)
+        yield made
+        made.close()
+
+
+class Door:
+    """Lets people in, and remembers what the browser complained about."""
+
+    def __init__(self, browser: Browser, site: Site) -> None:
+        self._browser, self._site = browser, site
+        self._contexts: list[BrowserContext] = []
+        self._complaints: list[str] = []
+        self._expected: list[str] = []
+
+    def __call__(self, who: str = "admin", width: int = 1280, **options: object) -> Page:
+        """A window of a person who has just signed in."""
+        context = self._browser.new_context(
+            viewport={"width": width, "height": 900}, base_url=self._site.address, **options
+        )
+        self._contexts.append(context)
+        page = context.new_page()
+        page.on("console", lambda message: self._complain(page, message.text))
+        page.on("pageerror", lambda error: self._complain(page, str(error)))
+        page.on("dialog", lambda dialog: self._complain(page, f"a dialog said {dialog.message}"))
+        page.goto(self._site.tell(f"link {who}"))
+        page.get_by_role("button", name=f"Sign in as {who}").click()
+        expect(page).to_have_url(f"{self._site.address}/")
+        return page
+
+    def expect_complaints_about(self, *words: str) -> None:
+        """What the test itself brings about."""
+        self._expected += words
+
+    def unexpected(self) -> list[str]:
+        """Close all windows; the complaints that nobody expected."""
+        for context in self._contexts:
+            context.close()
+        return [text for text in self._complaints if not any(word in text for word in self._expected)]
+
+    def _complain(self, page: Page, text: str) -> None:
+        self._complaints.append(f"{page.url}: {text}")
+
+
+@pytest.fixture
+def enter(browser: Browser, site: Site) -> Iterator[Door]:
+    door = Door(browser, site)
+    yield door
+    assert door.unexpected() == []
+
+
+def live(page: Page, state: str = "live") -> None:
+    expect(page.locator("#live-sign")).to_have_attribute("data-state", state, timeout=15000)
+
+
+def test_what_happens_shows_on_an_open_page(site: Site, enter: Door) -> None:
+    page = enter("viewer")
+    page.goto(JOB)
+    live(page)
+    page.evaluate("window.sameDocument = true")
+    page.locator("#rules-1 summary").click()
+    marks = page.locator("#panel-job_lanes a.stamp").count()
+    site.tell("event training_completed 4711-1 has completed all of its steps")
+    expect(page.locator("#panel-job_events")).to_contain_text("4711-1 has completed all of its steps", timeout=4000)
+    expect(page.locator("#panel-job_lanes a.stamp")).to_have_count(marks + 1)
+    site.tell("step 4242")
+    expect(page.locator("#panel-job_summary")).to_contain_text("4242", timeout=4000)
+    assert page.evaluate("window.sameDocument"), "without a reload"
+    assert page.locator("#rules-1").get_attribute("open") is not None, "what was opened stays open"
+
+
+def test_the_overview_of_another_person_hears_of_it_too(site: Site, enter: Door) -> None:
+    one, two = enter("viewer"), enter("operator")
+    live(one)
+    live(two)
+    site.tell("event recovery_failed The recovery of 4711 has failed")
+    for page in (one, two):
+        expect(page.locator("#panel-newest_events")).to_contain_text(
+            "The recovery of 4711 has failed", timeout=4000
+        )
+
+
+def test_a_lost_socket_is_said_and_nothing_is_missed(site: Site, enter: Door) -> None:
+    enter.expect_complaints_about("ERR_CONNECTION", "WebSocket", "htmx:")
+    page = enter("viewer")
+    page.goto(JOB)
+    live(page)
+    site.stop()
+    try:
+        live(page, "reconnecting")
+        site.tell("event advice_state Said while nobody could hear")
+        site.tell("step 999")
+    finally:
+        site.start()
+    live(page)
+    expect(page.locator("#panel-job_events")).to_contain_text("Said while nobody could hear", timeout=5000)
+    expect(page.locator("#panel-job_summary")).to_contain_text("999", timeout=5000)
+
+
+def test_without_the_socket_the_panels_poll(site: Site, enter: Door) -> None:
+    page = enter("viewer")
+    page.route_web_socket("**/ws/live**", lambda socket: socket.close(code=1011))
+    page.goto(JOB)
+    live(page, "polling")
+    site.tell("event advice_state Found by polling")
+    expect(page.locator("#panel-job_events")).to_contain_text("Found by polling", timeout=20000)
+
+
+def test_who_is_signed_out_elsewhere_is_told(site: Site, enter: Door) -> None:
+    enter.expect_complaints_about("401", "htmx:")
+    page = enter("viewer")
+    live(page)
+    before = page.locator("#panel-clusters").inner_text()
+    site.tell("end")
+    site.tell("event advice_state Not for strangers")
+    live(page, "out")
+    assert page.locator("#panel-clusters").inner_text().partition("\n")[0] == before.partition("\n")[0]
+    assert "Not for strangers" not in page.content()
+
+
+@pytest.mark.parametrize("width", [1280, 400])
+def test_every_page_fits_and_complains_about_nothing(width: int, site: Site, enter: Door) -> None:
+    page = enter("admin", width)
+    for address in PAGES:
+        page.goto(address)
+        too_wide = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
+        assert too_wide <= 0, address
+        assert page.locator("h1").count() == 1, address
+        assert page.locator("main input:visible:not([id])").count() == 0, address
+
+
+def test_every_request_goes_to_the_site_itself(site: Site, enter: Door) -> None:
+    page = enter("viewer")
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
+    for address in PAGES[:3]:
+        page.goto(address)
+    assert len(asked) > 10
+    assert [url for url in asked if not url.startswith((site.address, "data:"))] == []
+
+
+def test_dark_and_light_follow_the_system_until_the_person_chooses(site: Site, enter: Door) -> None:
+    page = enter("viewer", color_scheme="dark")
+    root = page.locator("html")
+    expect(root).to_have_attribute("data-bs-theme", "dark")
+    page.get_by_role("button", name="Switch to light colours").click()
+    expect(root).to_have_attribute("data-bs-theme", "light")
+    page.goto("/jobs")
+    expect(root).to_have_attribute("data-bs-theme", "light")
+    page.get_by_role("button", name="Switch to dark colours").click()
+    expect(root).to_have_attribute("data-bs-theme", "dark")
+    page.emulate_media(color_scheme="light")
+    expect(root).to_have_attribute("data-bs-theme", "light")
+
+
+def test_a_mode_is_switched_by_hand_and_another_page_of_it_is_stale(site: Site, enter: Door) -> None:
+    enter.expect_complaints_about("409")
+    page, other = enter("admin"), enter("admin")
+    other.goto("/clusters/demo-monitor/mode")
+    page.goto("/clusters/demo-monitor")
+    page.get_by_role("link", name="Switch mode…").click()
+    page.get_by_label("approve").check()
+    page.get_by_label("Reason").fill("a week without a wrong advice")
+    page.get_by_role("button", name="See what would change").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("Switch demo-monitor from monitor to approve?")
+    page.get_by_role("button", name="Switch to approve mode").click()
+    expect(page.get_by_role("status").filter(has_text="is in approve mode now")).to_be_visible()
+    other.get_by_label("action").check()
+    other.get_by_label("Reason").fill("did not look")
+    other.get_by_role("button", name="See what would change").click()
+    expect(other.get_by_role("alert")).to_contain_text("Nothing was changed by you")
+
+
+def test_by_keyboard_one_comes_from_the_list_to_the_mark(site: Site, enter: Door) -> None:
+    page = enter("viewer")
+    page.goto(JOB)
+    page.keyboard.press("Tab")
+    expect(page.get_by_role("link", name="Skip to the content")).to_be_focused()
+    mark = page.locator("#panel-job_lanes a.stamp").first
+    mark.focus()
+    page.keyboard.press("Enter")
+    anchor = mark.get_attribute("href") or ""
+    assert page.url.endswith(anchor)
+    expect(page.locator(anchor)).to_be_in_viewport()
+
+
+def test_without_javascript_everything_can_be_read(site: Site, enter: Door) -> None:
+    page = enter("viewer", java_script_enabled=False)
+    for address in PAGES[:6]:
+        page.goto(address)
+        assert page.locator("main .panel").count() >= 1, address
+    page.goto(JOB)
+    expect(page.locator("#live-sign")).to_contain_text("as of")
+    expect(page.locator("#panel-job_events")).to_contain_text("went beyond step 524")
