@@ -1,6 +1,6 @@
 """Which jobs does a served cluster get by itself? A scenario: built in by name, or a JSON file.
 
-A file holds `{"settings": {"nodes": 5, "jobs_per_node": 8, …}, "jobs": [{"at": 2.5, "play": {…}}]}`, where `at` is in
+A file holds `{"settings": {"nodes": 5, "jobs_per_node": 8, …}, "jobs": [{"at": 2.5, "play": {…}}]}`; `at` is in
 seconds after the start.
 """
 
