@@ -10,6 +10,7 @@ from dataclasses import dataclass, fields, replace
 from urllib.parse import urlencode
 
 from django.db.models import Exists, OuterRef, Q, QuerySet, Subquery
+from django.db.models.functions import Lower
 
 from advisor_api.models import Sequence
 from schedulers.states import FAILURES, FINAL, LIVE, WAITING, JobState
@@ -97,7 +98,7 @@ def job_page(wanted: Wanted) -> JobPage:
     if wanted.cluster:
         rows = rows.filter(cluster__name=wanted.cluster)
     if wanted.q:
-        rows = rows.filter(_search(wanted.q))
+        rows = rows.alias(name_in_lower_case=Lower("name")).filter(_search(wanted.q))
     if wanted.before is not None:
         rows = rows.filter(id__lt=wanted.before)
     found = list(rows.defer("comment", "stdout", "stderr", "work_dir").order_by("-id")[: PAGE + 1])
@@ -117,7 +118,8 @@ def _row(job: Job, attempt: Attempt | None, in_recovery: bool) -> JobRow:
 
 
 def _search(text: str) -> Q:
-    asked = Q(name__icontains=text) | Q(user=text)
+    # A database with a binary collation compares letters exactly, whatever `icontains` asks for.
+    asked = Q(name_in_lower_case__contains=text.lower()) | Q(user=text)
     number = _NUMBER.fullmatch(text)
     return asked | Q(number=int(number[1])) if number else asked
 
