@@ -1,5 +1,6 @@
 """What do tests of several rooms share?"""
 
+import random
 import shutil
 import tempfile
 from collections.abc import Iterator
@@ -8,8 +9,7 @@ from pathlib import Path
 import pytest
 
 from lab.slurm.cluster import SlurmCluster
-from lab.slurm.layout import Layout
-from lab.stores.stores import free_port
+from lab.slurm.layout import PORTS_EACH, Layout
 
 
 @pytest.fixture
@@ -32,5 +32,8 @@ def real_slurm() -> Iterator[SlurmCluster]:
 
 
 def block_of_ports() -> int:
-    """A base below the ephemeral ports, so that no client's own port can take one of the block."""
-    return 10000 + free_port() % 20000
+    """A base, below the ephemeral ports, of a block in which nobody listens just now."""
+    for base in random.sample(range(10000, 32000, PORTS_EACH), k=55):
+        if not Layout(folder=Path("/"), base_port=base, nodes=8).taken_ports():
+            return base
+    raise RuntimeError("no block of ports is free")

@@ -40,7 +40,7 @@ class Demo:
         """The first job whose trail holds an excluding restart and then `ending`: its number and trail."""
         for job in self.person.ask("/v1/jobs", cluster=cluster, limit=250)["jobs"]:
             trail = self.person.trail(cluster, job["jobId"])
-            advised = [e for e in trail if e["eventType"] == "advice" and e["payload"].get("excludedNodes")]
+            advised = [e for e in trail if e["eventType"] == "advice" and e["payload"].get("excluded_nodes")]
             if advised and ending in types(trail):
                 return job["jobId"], trail
         return "", []
@@ -83,7 +83,7 @@ def test_each_outcome_has_its_latency(completed: tuple[str, list[dict[str, Any]]
     _, trail = completed
     for kind in ("allocation_restarted", "progress_resumed", "training_completed"):
         payload = next(event["payload"] for event in trail if event["eventType"] == kind)
-        waits = [value for name, value in payload.items() if name.startswith("secondsSince")]
+        waits = [value for name, value in payload.items() if name.startswith("seconds_since")]
         assert waits, payload
         assert all(0 <= wait < 200 for wait in waits), payload
 
@@ -93,7 +93,7 @@ def test_the_second_attempt_runs_without_the_node_and_from_the_checkpoint(
 ) -> None:
     number, trail = completed
     first, second = demo.person.attempts("demo", number)[:2]
-    excluded = next(event["payload"]["excludedNodes"] for event in trail if event["eventType"] == "advice")
+    excluded = next(event["payload"]["excluded_nodes"] for event in trail if event["eventType"] == "advice")
     assert len(excluded) == 1
     assert excluded[0] in first["allocatedNodes"]
     assert excluded[0] not in second["allocatedNodes"]
@@ -121,7 +121,7 @@ def test_the_watched_cluster_gets_the_same_advice_and_no_command(
     ours = next(event for event in completed[1] if event["eventType"] == "advice")
     theirs = next(event for event in trail if event["eventType"] == "advice")
     assert theirs["payload"]["rule"] == ours["payload"]["rule"]
-    assert len(theirs["payload"]["excludedNodes"]) == 1
+    assert len(theirs["payload"]["excluded_nodes"]) == 1
     assert "action" not in types(trail)
     changing = commands_that_change(demo.folder / "demo-monitor")
     assert changing == []
