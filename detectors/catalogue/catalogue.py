@@ -25,8 +25,9 @@ class Lookalike:
 
     `veto`, `count`: roots and candidates are dropped. `gate`, `demote`: they become secondary. `state`: every fault
     is dropped. `tag`: the fault counts and is marked as injected. `table`: left to the table of GPU error codes.
-    `scope` `span`: only what lies inside the look-alike's own words is meant, and no traceback lifts it.
-    `uptime_below_seconds`: it holds only on a kernel line younger than this since boot.
+    `unless`: it does not hold where this is found. `scope` `span`: only what lies inside the look-alike's own words
+    is meant, and no traceback lifts it. `uptime_below_seconds`: it holds only on a kernel line younger than this
+    since boot.
     """
 
     id: str
@@ -34,6 +35,7 @@ class Lookalike:
     says: str
     pattern: str
     example: str
+    unless: str = ""
     scope: str = "line"
     uptime_below_seconds: float = 0.0
 
@@ -172,6 +174,8 @@ def _lookalike(row: Mapping[str, Any]) -> Lookalike:
     if made.mode not in MODES:
         raise CatalogueError(f"The look-alike '{made.id}' has the unknown mode '{made.mode}'.")
     entries.check_pattern(made.pattern, f"The pattern of the look-alike '{made.id}'")
+    if made.unless:
+        entries.check_pattern(made.unless, f"The 'unless' of the look-alike '{made.id}'")
     return made
 
 

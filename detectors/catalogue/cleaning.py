@@ -5,15 +5,14 @@ split at carriage returns (the last state of a progress bar stays), freed of col
 container runtimes, Ray, resiliency launchers, `srun -l` and torchrun. What a prefix says is kept.
 """
 
+import functools
 import re
 from dataclasses import dataclass, replace
 from datetime import datetime
 
 from detectors.catalogue.records import LINE_LIMIT
 
-STARTS = frozenset("0123456789[( ")
-"""First characters of lines that may begin with a prefix; all other lines need no look at prefixes."""
-
+_MAY_WRAP = frozenset("0123456789[( ")  # first characters of prefixes
 _COLOUR = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 _TASK = re.compile(r" {0,7}(?P<task>\d{1,7}):(?: |$)", re.ASCII)
 _ROLE = re.compile(r"\[(?P<role>[A-Za-z_][A-Za-z_\-]{0,30}?)(?P<number>\d{1,7})\]: ?", re.ASCII)
@@ -31,7 +30,8 @@ _LAYERS = 6  # prefixes on top of each other; three were seen
 _OWN = re.compile(
     r"\W{0,8}rekindle\b|[^\n]{0,80}[\s\[\"'(]rekindle(?:\.[\w.]{1,60})?(?:\[\d+\])?[\])\"']?\s?[:|]", re.IGNORECASE
 )
-_RULE = re.compile(r"\(\?(?:P<\w|:|i[):])|[\"'](?:pattern|regex|must_not|unless|example)[\"']\s*:")
+_GROUP = re.compile(r"\(\?(?:P<\w|:|i[):])")
+_KEY = re.compile(r"[\"'](?:pattern|regex|must_not|unless|example)[\"']\s*:")
 _QUOTED_NAME = re.compile(r"[`'\"]([a-z0-9_]{1,30}(?:\.[a-z0-9_]{1,30}){1,3})[`'\"]")
 
 
@@ -65,6 +65,18 @@ class Cleaned:
     partial: bool = False
 
 
+def is_plain(line: str) -> bool:
+    """Whether the line has no wrapping, so that `clean` would change nothing. Most lines of most jobs."""
+    first = line[:1]
+    if first in _MAY_WRAP:
+        if first == "[":
+            if line[1:2].isalpha():
+                return False
+        elif first != " " or line.lstrip(" ")[:1].isdigit():
+            return False
+    return "\r" not in line and "\x1b" not in line and len(line) <= LINE_LIMIT
+
+
 def clean(line: str) -> Cleaned:
     """The line without its wrapping. Never fails."""
     text = line[:LINE_LIMIT]
@@ -72,23 +84,22 @@ def clean(line: str) -> Cleaned:
         text = _last_state(text)
     if "\x1b" in text:
         text = _COLOUR.sub("", text)
-    if text[:1] not in STARTS:
-        return Cleaned(text)
     said, partial = NOTHING, False
     for _ in range(_LAYERS):
-        if (found := _CONTAINER.match(text)) is not None:
-            said, partial = replace(said, at=_moment(found["at"])), found["part"] == "P"
-        elif (found := _TASK.match(text)) is not None and said.task is None:
-            said = replace(said, task=int(found["task"]))
-        elif (found := _ROLE.match(text)) is not None:
-            said = _role(said, found["role"], int(found["number"]))
-        elif (found := _RAY.match(text)) is not None:
-            said = replace(said, address=found["ip"])
-        elif (found := _AGENT.match(text)) is not None:
-            said = replace(said, rank=int(found["rank"]), local_rank=int(found["local"]), host=found["host"])
-        else:
+        first = text[:1]
+        if first not in _MAY_WRAP:
             break
-        text = text[found.end() :]
+        if first == "[":
+            taken = _bracket(text, said)
+        elif first == "(":
+            taken = _actor(text, said)
+        else:
+            taken = _number(text, said)
+        if taken is None:
+            break
+        length, said, part = taken
+        partial = partial or part
+        text = text[length:]
     return Cleaned(text, said, partial)
 
 
@@ -100,9 +111,11 @@ def is_own(text: str, names: frozenset[str]) -> bool:
     """
     if ("ekindle" in text or "EKINDLE" in text) and _OWN.match(text) is not None:
         return True
-    if _RULE.search(text) is not None:
+    if "(?" in text and _GROUP.search(text) is not None:
         return True
-    return any(name in names for name in _QUOTED_NAME.findall(text))
+    if "'" not in text and '"' not in text and "`" not in text:
+        return False
+    return _KEY.search(text) is not None or any(name in names for name in _QUOTED_NAME.findall(text))
 
 
 def _last_state(text: str) -> str:
@@ -111,11 +124,41 @@ def _last_state(text: str) -> str:
     return pieces[-1] if pieces else ""
 
 
-def _role(said: Said, role: str, number: int) -> Said:
-    """`[rank5]:` is a global rank, `[default3]:` a local one."""
-    if role == "rank":
-        return replace(said, rank=number)
-    return replace(said, local_rank=number)
+_Taken = tuple[int, Said, bool]
+"""Length of a prefix, what is known with it, and whether the line is a part of one."""
+
+
+def _number(text: str, said: Said) -> _Taken | None:
+    """A label of `srun -l`, or a container runtime's stamp."""
+    if (found := _TASK.match(text)) is not None and said.task is None:
+        task = int(found["task"])
+        return found.end(), _task(task) if said is NOTHING else replace(said, task=task), False
+    if (found := _CONTAINER.match(text)) is not None:
+        return found.end(), replace(said, at=_moment(found["at"])), found["part"] == "P"
+    return None
+
+
+def _bracket(text: str, said: Said) -> _Taken | None:
+    """`[rank5]:` is a global rank, `[default3]:` a local one; a resiliency launcher's prefix tells both."""
+    if (found := _ROLE.match(text)) is not None:
+        number = int(found["number"])
+        if found["role"] == "rank":
+            return found.end(), replace(said, rank=number), False
+        return found.end(), replace(said, local_rank=number), False
+    if "[workload:" in text[:400] and (found := _AGENT.match(text)) is not None:
+        rank, local_rank = int(found["rank"]), int(found["local"])
+        return found.end(), replace(said, host=found["host"], rank=rank, local_rank=local_rank), False
+    return None
+
+
+def _actor(text: str, said: Said) -> _Taken | None:
+    found = _RAY.match(text)
+    return None if found is None else (found.end(), replace(said, address=found["ip"]), False)
+
+
+@functools.lru_cache(maxsize=4096)
+def _task(number: int) -> Said:
+    return Said(task=number)
 
 
 def _moment(text: str) -> datetime | None:

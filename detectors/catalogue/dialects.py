@@ -16,10 +16,10 @@ LARGEST_STEP = 10**12
 LONGEST_STEP_SECONDS = 7 * 86400.0
 
 _LOSS = re.compile(
-    r"(?:\blm loss|\btrain_loss|\breduced_train_loss|\bactor/pg_loss|loss/train/total|(?<![\w/])loss)"
-    r"['\"]?\s{0,3}[:=|]\s{0,6}'?"
+    r"loss(?:/train/total)?['\"]?\s{0,3}[:=|]\s{0,6}'?"
     r"(?P<loss>-?\d[\d.]{0,20}(?:[eE][+\-]?\d{1,3})?|nan|NaN|-?inf)\b"
 )
+_LOSS_NAMES = ("lm ", "train_", "reduced_train_", "actor/pg_")  # what may stand before it without a gap
 _GLOBAL_STEP = re.compile(r"\bglobal_step: ?(\d{1,12})\b", re.ASCII)
 _UPDATES = re.compile(r"\bnum_updates=(\d{1,12})\b", re.ASCII)
 _SECONDS = re.compile(r"train_step_timing in s: ?([\d.]{1,12})|timing_s/step: ?([\d.]{1,12})")
@@ -124,12 +124,18 @@ def _loss(hit: Hit, text: str) -> tuple[float | None, bool | None]:
 
     Megatron leaves the field out when the loss is not a number, but also while it searches its loss scale.
     """
-    found = _LOSS.search(text)
+    found = next((one for one in _LOSS.finditer(text) if _is_training_loss(text, one.start())), None)
     if found is None:
         missing = hit.signature.id == "prog.megatron" and _SKIPPED.search(text) is None
         return None, True if missing else None
     value = float(found["loss"]) if found["loss"].count(".") < 2 else math.nan
     return (value, False) if math.isfinite(value) else (None, True)
+
+
+def _is_training_loss(text: str, start: int) -> bool:
+    """Whether the word that ends here is the loss of training, not `eval_loss` or a part of it."""
+    before = text[max(0, start - 16) : start]
+    return not before or before.endswith(_LOSS_NAMES) or not (before[-1].isalnum() or before[-1] in "_/")
 
 
 def _seconds(words: Mapping[str, str], text: str) -> float | None:

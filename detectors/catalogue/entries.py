@@ -56,6 +56,8 @@ class Signature:
 
     A line has it when `pattern` is found and `unless` is not; `pattern` is empty where something else than a line
     tells (a state, a closer look at another match). `says` is what an operator reads, `names` what the line names.
+    `quick`: once the line is known to have it, Python's own engine catches the words, many times faster; a test
+    proves that no hostile line makes it slow.
     `action` is a suggestion, the policy decides. `confidence`: 0 to 1, from the reference's tables, not measured.
     `symptom` replaces the kind of the anomaly: `crash` where the line may explain a hang and proves none,
     `early_warning` where it only announces trouble, `nan` where single lines prove nothing, `none` for a mere fact.
@@ -71,6 +73,7 @@ class Signature:
     confidence: float
     says: str
     pattern: str = ""
+    quick: bool = False
     unless: str = ""
     names: tuple[str, ...] = ()
     symptom: str = ""

@@ -6,12 +6,12 @@ pattern, which also gives the caught words. Look-alikes are a second set, asked 
 
 import functools
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from detectors.catalogue import linear
 from detectors.catalogue.catalogue import Catalogue, Lookalike, catalogue
-from detectors.catalogue.entries import Signature
+from detectors.catalogue.entries import CatalogueError, Signature
 from detectors.catalogue.refining import refined
 from detectors.catalogue.role import Role
 
@@ -66,8 +66,10 @@ class Matcher:
         self._lookalikes = known.lookalikes
         self.touched = linear.Many([s.pattern for s in self._signatures] + [mark for _, mark in MARKS]).touched
         self._alike = linear.Many([alike.pattern for alike in self._lookalikes]).touched
-        self._exact: dict[str, linear.Exact] = {}
+        self._exact: dict[str, linear.Exact | linear.Quick] = {}
+        self._quick = frozenset(s.pattern for s in self._signatures if s.quick)
         self._losers = _losers(known)
+        self._order = [_depth(s.id, self._losers) for s in self._signatures]  # winners are looked at first
         self.names = frozenset(s.id for s in (*known.signatures, *known.derived))
 
     def match(self, raw: bytes, touched: Sequence[int], closing: bool = False) -> Match:
@@ -77,10 +79,9 @@ class Matcher:
         """
         count = len(self._signatures)
         marks = frozenset(MARKS[number - count][0] for number in touched if number >= count)
-        hits = [hit for number in sorted(touched) if number < count and (hit := self._hit(number, raw)) is not None]
+        hits = self._hits([number for number in touched if number < count], raw)
         if not hits:
             return Match(marks=marks) if marks else NOTHING
-        hits = self._preferred(hits)
         faults = [hit for hit in hits if hit.signature.is_fault]
         if faults:
             faults = self._doubted(faults, raw, closing)
@@ -97,31 +98,31 @@ class Matcher:
     def _search(self, pattern: str, raw: bytes) -> linear.Found | None:
         exact = self._exact.get(pattern)
         if exact is None:
-            exact = self._exact[pattern] = linear.Exact(pattern)
+            exact = linear.Quick(pattern) if pattern in self._quick else linear.Exact(pattern)
+            self._exact[pattern] = exact
         return exact.search(raw)
 
-    def _preferred(self, hits: list[Hit]) -> list[Hit]:
-        """Without the losers of the precedence, and each seen at a second look."""
-        if len(hits) > 1:
-            present = {hit.signature.id for hit in hits}
-            hits = [hit for hit in hits if not self._loses(hit.signature, present, hits)]
-        seen = []
-        for hit in hits:
-            name = refined(hit.signature.id, hit.words)
-            if name != hit.signature.id:
-                signature = self._known.signature(name)
-                seen.append(replace(hit, signature=signature, role=signature.role))
-            else:
-                seen.append(hit)
-        return seen
+    def _hits(self, numbers: list[int], raw: bytes) -> list[Hit]:
+        """The exact matches without the losers of the precedence, each seen at a second look."""
+        numbers.sort(key=self._order.__getitem__)
+        hits: list[Hit] = []
+        present: set[str] = set()
+        for number in numbers:
+            name = self._signatures[number].id
+            winners = self._losers.get(name)
+            if winners and (not winners.isdisjoint(present) or ("*" in winners and _any_fault(hits))):
+                continue
+            if (hit := self._hit(number, raw)) is not None:
+                present.add(name)
+                hits.append(self._second_look(hit))
+        return hits
 
-    def _loses(self, signature: Signature, present: set[str], hits: Iterable[Hit]) -> bool:
-        winners = self._losers.get(signature.id)
-        if winners is None:
-            return False
-        if "*" in winners and any(hit.signature.is_fault and hit.signature.id != signature.id for hit in hits):
-            return True
-        return not winners.isdisjoint(present)
+    def _second_look(self, hit: Hit) -> Hit:
+        name = refined(hit.signature.id, hit.words)
+        if name == hit.signature.id:
+            return hit
+        signature = self._known.signature(name)
+        return replace(hit, signature=signature, role=signature.role)
 
     def _doubted(self, faults: list[Hit], raw: bytes, closing: bool) -> list[Hit]:
         """What look-alikes leave of the faults of a line."""
@@ -129,6 +130,8 @@ class Matcher:
             alike = self._lookalikes[number]
             found = self._search(alike.pattern, raw)
             if found is None or alike.mode == "table" or not _holds(alike, raw):
+                continue
+            if alike.unless and self._search(alike.unless, raw) is not None:
                 continue
             if closing and alike.scope != "span" and alike.mode not in ("tag", "demote"):
                 continue
@@ -153,6 +156,20 @@ def _losers(known: Catalogue) -> dict[str, set[str]]:
             names = {winner}
         losers.setdefault(loser, set()).update(names - {loser})
     return losers
+
+
+def _depth(name: str, losers: Mapping[str, set[str]], seen: frozenset[str] = frozenset()) -> int:
+    """How many signatures may stand above this one, one above the other. Raises `CatalogueError` on a circle."""
+    if name in seen:
+        raise CatalogueError(f"The precedence goes round in a circle at '{name}'.")
+    above = losers.get(name, set())
+    if "*" in above:
+        return len(losers) + 1
+    return 1 + max((_depth(winner, losers, seen | {name}) for winner in above), default=-1)
+
+
+def _any_fault(hits: Iterable[Hit]) -> bool:
+    return any(hit.signature.is_fault for hit in hits)
 
 
 def _holds(alike: Lookalike, raw: bytes) -> bool:

@@ -33,7 +33,8 @@ class Course:
     saved: int | None = None
     loaded: int | None = None
     worst: dict[str, float] = field(default_factory=dict)
-    last: Evidence | None = None
+    last: Evidence | None = None  # the line of the last step, of an earlier turn
+    newest: Reading | None = None  # the same, of this turn
     point_at: datetime | None = None
 
     @classmethod
@@ -56,9 +57,13 @@ class Course:
             "saved": self.saved,
             "loaded": self.loaded,
             "worst": self.worst,
-            "last": stored_quote(self.last) if self.last else None,
+            "last": stored_quote(last) if (last := self.last_quote()) else None,
             **{name: stored(getattr(self, name)) for name in _TIMES},
         }
+
+    def last_quote(self) -> Evidence | None:
+        """The line of the last step."""
+        return quote(self.newest) if self.newest is not None else self.last
 
     @property
     def counter(self) -> Counter | None:
@@ -89,7 +94,7 @@ class Course:
         self._choose()
         if heard.dialect != self.active:
             return None
-        self.step_at, self.last = reading.moment, quote(reading)
+        self.step_at, self.newest = reading.moment, reading
         return self._point(heard, heard.step, reading.moment)
 
     def enter(self, phase: str, reading: Reading) -> None:
@@ -232,7 +237,7 @@ def _rhythm(course: Course) -> Rhythm:
         line_at=course.line_at,
         phase=course.phase,
         worst=dict(course.worst),
-        last=course.last,
+        last=course.last_quote(),
     )
 
 

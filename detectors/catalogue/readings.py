@@ -8,7 +8,7 @@ from typing import Any
 
 from detectors.catalogue import matching, stamps
 from detectors.catalogue.catalogue import catalogue
-from detectors.catalogue.cleaning import NOTHING, STARTS, Cleaned, clean, is_own
+from detectors.catalogue.cleaning import NOTHING, Cleaned, Said, clean, is_own, is_plain
 from detectors.catalogue.linear import encoded
 from detectors.catalogue.locating import Places, Speaker, numbers
 from detectors.catalogue.matching import Hit
@@ -75,9 +75,8 @@ class Reader:
         readings: list[Reading] = []
         for record in records:
             line = record.line
-            plain = line[:1] not in STARTS and "\r" not in line and "\x1b" not in line and len(line) <= LINE_LIMIT
             cleaned = None
-            if not plain or self._partials:
+            if self._partials or not is_plain(line):
                 cleaned = self._whole(record.stream, clean(line))
                 if cleaned is None:
                     continue
@@ -143,7 +142,7 @@ class Reader:
         self, record: Record, cleaned: Cleaned, fault: Hit | None, others: tuple[Hit, ...], closed: Closed | None
     ) -> Reading:
         text, said = cleaned.text, cleaned.said
-        speaker = self.places.speaker(text, said, record)
+        speaker = self.places.speaker(text, said, record) if fault is not None else _teller(said, record)
         stamp = None if said.at is not None else stamps.parse(text, record.read_at)
         at = self._zones.place(stamp, record.read_at) if stamp is not None else said.at
         hosts, ranks = self._about(fault, speaker) if fault is not None else ((), ())
@@ -168,6 +167,12 @@ class Reader:
         if not hosts and speaker.host is not None and _speaks_of_itself(fault):
             hosts = [speaker.host]
         return tuple(dict.fromkeys(hosts)), tuple(dict.fromkeys(ranks))
+
+
+def _teller(said: Said, record: Record) -> Speaker:
+    """Who tells a step or a checkpoint, from the wrapping and the stream alone: nobody is suspected for it."""
+    rank = said.rank if said.rank is not None else said.task if said.task is not None else record.rank
+    return Speaker(record.host, rank, said.local_rank)
 
 
 def _number_part(word: str) -> str:

@@ -138,16 +138,17 @@ def _wall(part: Mapping[str, str | None], read_at: datetime) -> datetime | None:
     if month is None:
         return None
     micro = int((part["f"] or "0")[:6].ljust(6, "0"))
+    clock = (int(part["h"] or 0), int(part["m"] or 0), int(part["s"] or 0), micro)
+    years = [int(year)] if year else [read_at.year - 1, read_at.year, read_at.year + 1]
     moments = []
-    for candidate in [int(year)] if year else [read_at.year - 1, read_at.year, read_at.year + 1]:
+    for candidate in years:
         try:
-            clock = (int(part["h"] or 0), int(part["m"] or 0), int(part["s"] or 0), micro)
             moments.append(datetime(candidate, int(month), int(part["D"] or 0), *clock, tzinfo=UTC))
-        except ValueError:
+        except ValueError:  # 29 February of another year, or no date at all
             continue
     if not moments:
         return None
-    nearest = min(moments, key=lambda moment: abs(moment - read_at))
+    nearest = moments[0] if len(moments) == 1 else min(moments, key=lambda moment: abs(moment - read_at))
     return _zoned(nearest, part.get("z"))
 
 
