@@ -65,7 +65,10 @@ def ask(folder: str, argv: list[str], time_format: str = "", seconds: float = SE
     The socket is spoken to by its short name: a path of a Unix socket holds 107 bytes.
     """
     request = "\0".join([time_format, *argv]).encode("utf-8", "surrogateescape")
-    before = posix.getcwd()
+    try:
+        before = posix.getcwd()
+    except OSError:
+        before = "/"  # it was deleted under us
     posix.chdir(folder)
     try:
         line = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)

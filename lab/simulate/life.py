@@ -107,7 +107,9 @@ class Life(World):
         self.say(job, (f"slurmstepd-{host}: error: *** JOB {job.number} ON {host} CANCELLED AT {at}{why} ***",))
 
     def ending_seconds(self, job: Job) -> float:
-        """How long the processes take to end."""
+        """How long the processes take to end; on a node that does not answer, until it is called down."""
+        if any(self.nodes[name].lost for name in job.nodes):
+            return self.settings.node_timeout_seconds
         return self.settings.kill_wait_seconds + KILL_SECONDS if job.stubborn else EPILOG_SECONDS
 
     def finish(self, job: Job, end: Ended, ending_seconds: float = EPILOG_SECONDS) -> None:

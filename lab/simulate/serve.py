@@ -22,7 +22,7 @@ from lab.simulate.settings import Settings
 from lab.simulate.verbs import VERB, lab_verb
 
 TICK_SECONDS = 0.1
-PATIENCE_SECONDS = 10.0  # a client that neither asks nor reads for so long is hung up on
+PATIENCE_SECONDS = 5.0  # a client that neither asks nor reads for so long is hung up on
 MOST_CLIENTS = 128
 CHUNK = 1 << 16
 
@@ -72,6 +72,8 @@ class Server:
         self._selector = selectors.DefaultSelector()
 
     def __enter__(self) -> "Server":
+        signal.signal(signal.SIGTERM, self.stop)  # before `ready` tells anybody that it may be sent
+        signal.signal(signal.SIGINT, self.stop)
         for one in self._served:
             self._selector.register(_listen(one.folder), selectors.EVENT_READ, one)
             one.tick(time.time())
@@ -91,8 +93,6 @@ class Server:
 
     def run(self) -> None:
         """Turn until stopped."""
-        signal.signal(signal.SIGTERM, self.stop)
-        signal.signal(signal.SIGINT, self.stop)
         due = time.monotonic()
         while not self._stopping:
             for key, events in self._selector.select(max(0.0, due - time.monotonic())):

@@ -77,15 +77,24 @@ def test_a_hung_job_does_not_obey_either():
 
 
 def test_two_attempts_never_share_a_submit_time():
-    stage = Stage(requeue_wait_seconds=1)
-    job = stage.submit(faults=[{"kind": "silent_exit", "exit_code": 1}], startup_seconds=0)
-    seen = []
-    for _ in range(5):
-        stage.until(job, "FAILED")
+    stage = Stage()
+    job = stage.submit()
+    seen = [job.submitted_at]
+    for _ in range(4):
+        stage.do("scancel", "1")
         stage.do("scontrol", "requeue", "1")
         seen.append(job.submitted_at)
-    assert len(set(seen)) == 5
-    assert seen == sorted(seen)
+    assert seen == [int(START) + later for later in range(5)]
+
+
+def test_a_new_attempt_is_not_hurried_by_what_the_old_one_had_begun():
+    stage = Stage(requeue_wait_seconds=1)
+    job = stage.running(step_seconds=20)
+    stage.wait(5)
+    stage.do("scontrol", "requeue", "1")
+    stage.until(job, "RUNNING")
+    stage.wait(110)
+    assert stage.log(job).count("elapsed time per iteration") == 5
 
 
 def test_a_failed_job_is_pending_at_once_and_shows_its_old_exit_code():
@@ -183,7 +192,7 @@ def test_a_requeue_stops_the_purge():
     stage.wait(50)
     stage.do("scontrol", "requeuehold", "1")
     stage.wait(1000)
-    assert job.held
+    assert stage.cluster.jobs == {1: job} and job.held
 
 
 def test_what_the_accounting_remembers_is_bounded():
@@ -369,6 +378,17 @@ def test_a_node_that_comes_back_in_time_has_lost_its_jobs_all_the_same():
     assert (job.word, job.restarts) == ("PENDING", 1)
     stage.wait(60)
     assert stage.cluster.nodes["n01"].word == "ALLOCATED"
+
+
+def test_a_job_on_a_lost_node_that_is_requeued_ends_when_the_node_is_given_up():
+    stage = Stage(node_timeout_seconds=10)
+    job = stage.running(**FOREVER)
+    stage.cluster.lose_node("n01")
+    stage.do("scontrol", "requeuehold", "1")
+    stage.wait(9)
+    assert job.word == "COMPLETING"
+    stage.wait(2)
+    assert (job.word, job.restarts, job.held) == ("PENDING", 1, True)
 
 
 def test_a_drained_node_keeps_its_job_and_takes_no_other():
