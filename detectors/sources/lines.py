@@ -35,10 +35,11 @@ def split(chunk: bytes, start: int, *, skipping: bool, take_rest: bool) -> Split
             return Split((), len(chunk), skipping=True)
         at = end + 1
     taken = _Taken([])
-    while len(taken.lines) < LINES_LIMIT and (end := chunk.find(b"\n", at)) >= 0:
-        taken.add(chunk[at:end], start + at)
-        at = end + 1
-    if chunk.find(b"\n", at) >= 0:  # there is more than one turn takes
+    *complete, rest = chunk[at:].split(b"\n", LINES_LIMIT)
+    for line in complete:
+        taken.add(line, start + at)
+        at += len(line) + 1
+    if b"\n" in rest:  # there is more than one turn takes
         return Split(tuple(taken.lines), at, cut=taken.cut, more=True)
     return _rest(chunk, start, at, taken, take_rest)
 
@@ -55,9 +56,11 @@ class _Taken:
 
     def add(self, line: bytes, start: int) -> None:
         """Take a line, or its parts between carriage returns when it is too long, each cut to the limit."""
-        parts = [line] if len(line) <= LINE_LIMIT else line.split(b"\r")
-        for part in parts:
-            if part or len(parts) == 1:
+        if len(line) <= LINE_LIMIT:
+            self.lines.append((start, line))
+            return
+        for part in line.split(b"\r"):
+            if part:
                 self.lines.append((start, part[:LINE_LIMIT]))
                 self.cut += len(part) > LINE_LIMIT
             start += len(part) + 1
