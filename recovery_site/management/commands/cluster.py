@@ -1,0 +1,171 @@
+"""`manage.py cluster`: add, look at, switch and remove clusters without a browser."""
+
+import getpass
+from argparse import ArgumentParser
+from typing import Any
+
+from django.conf import settings
+from django.core.exceptions import ValidationError
+from django.core.management.base import BaseCommand, CommandError
+from django.db import DatabaseError, transaction
+from django.utils import timezone
+
+from advisor_api.refusals import Refusal
+from advisor_api.switching import switch_mode
+from audit.actor_kind import ActorKind
+from audit.event_type import EventType
+from audit.level import Level
+from audit.trail import Actor, Entry, record
+from schedulers.opening import open_scheduler
+from schedulers.port import SchedulerError
+from workloads.mode import Mode
+from workloads.models import Cluster
+from workloads.subjects import subject_of_cluster
+
+
+class Command(BaseCommand):
+    """Each subcommand is a method of the same name."""
+
+    help = "Add, list, look at, switch and remove clusters."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        """Subcommands and their options."""
+        commands = parser.add_subparsers(dest="command", required=True)
+        add = commands.add_parser("add", help="watch a cluster, in monitor mode")
+        add.add_argument("name")
+        add.add_argument("--environment", default="default", help="matched by the controller's environmentPattern")
+        add.add_argument(
+            "--scheduler-path", default="", help="folder of the scheduler's commands; default: the PATH"
+        )
+        add.add_argument("--scheduler-config", default="", help="SLURM_CONF; default: the site's own")
+        add.add_argument("--partition", action="append", default=[], help="watch only this one; may be repeated")
+        add.add_argument("--log-root", action="append", default=[], help="folder below which logs may be read")
+        add.add_argument("--log-pattern", action="append", default=[], help="e.g. /logs/%%u/%%x_%%j_%%t.log")
+        add.add_argument("--limit", action="append", default=[], metavar="NAME=SECONDS", help="a detector limit")
+        add.add_argument("--poll-seconds", type=float, default=15.0)
+        commands.add_parser("list", help="names, modes and when each was last seen")
+        look = commands.add_parser("look", help="ask the scheduler now and say what it shows; stores nothing")
+        mode = commands.add_parser("mode", help="switch the mode")
+        remove = commands.add_parser("remove", help="forget a cluster and everything but its trail")
+        for command in (look, mode, remove):
+            command.add_argument("name")
+        mode.add_argument("mode", choices=["monitor", "observe", "approve", "action"])
+        mode.add_argument("--reason", required=True)
+        mode.add_argument(
+            "--acknowledge-scheduler-actions",
+            action="store_true",
+            help="Rekindle may change jobs of this scheduler",
+        )
+        remove.add_argument("--yes", action="store_true", help="really do it")
+
+    def handle(self, *_args: Any, **options: Any) -> None:
+        """Do what the command line says; a mistake is one sentence."""
+        try:
+            getattr(self, f"_{options['command']}")(options)
+        except Cluster.DoesNotExist:
+            raise CommandError(f"There is no cluster {options['name']!r}; see `cluster list`.") from None
+        except ValidationError as error:
+            raise CommandError("; ".join(_sentences(error))) from None
+        except DatabaseError as error:
+            raise CommandError(f"The database cannot be used ({error}); has `migrate` been run?") from None
+        except (Refusal, SchedulerError, ValueError) as error:
+            raise CommandError(str(error)) from None
+
+    def _add(self, options: dict[str, Any]) -> None:
+        cluster = Cluster(
+            name=options["name"],
+            environment=options["environment"],
+            scheduler_path=options["scheduler_path"],
+            scheduler_config=options["scheduler_config"],
+            partitions=options["partition"],
+            log_roots=options["log_root"],
+            log_patterns=options["log_pattern"],
+            detector_limits=dict(map(_limit, options["limit"])),
+            poll_seconds=options["poll_seconds"],
+        )
+        cluster.full_clean()
+        with transaction.atomic():
+            cluster.save()
+            _tell(cluster, "added the cluster, in monitor mode")
+        self.stdout.write(f"{cluster.name} is watched in monitor mode: nothing on it will be changed.")
+        if not cluster.log_roots:
+            self.stdout.write("Without --log-root no log may be read: every job will be shown as blind.")
+
+    def _list(self, _options: dict[str, Any]) -> None:
+        for cluster in Cluster.objects.all():
+            seen = f"seen {cluster.seen_at:%Y-%m-%d %H:%M:%S} UTC" if cluster.seen_at else "never seen"
+            blind = f"; cannot see: {cluster.cannot_see_reason}" if cluster.cannot_see_since else ""
+            self.stdout.write(f"{cluster.name:<24} {cluster.mode:<8} {seen}{blind}")
+
+    def _look(self, options: dict[str, Any]) -> None:
+        cluster = Cluster.objects.get(name=options["name"])
+        scheduler = open_scheduler(
+            cluster.scheduler_kind,
+            cluster.scheduler_path,
+            cluster.scheduler_config,
+            settings.REKINDLE["REKINDLE_COMMAND_SECONDS"],
+        )
+        limits, jobs, nodes = scheduler.limits(), scheduler.jobs().jobs, scheduler.nodes()
+        tested = "" if limits.tested else " (outputs of this version are untested)"
+        self.stdout.write(f"Slurm {limits.version}{tested}, cluster {limits.cluster_name}")
+        self.stdout.write(f"{len(nodes)} nodes, {sum(node.available for node in nodes)} of them usable")
+        states = sorted({row.state.label for row in jobs})
+        counts = ", ".join(f"{sum(row.state.label == state for row in jobs)} {state.lower()}" for state in states)
+        self.stdout.write(f"{len(jobs)} jobs{': ' + counts if counts else ''}")
+        if limits.min_job_age < 120:
+            self.stdout.write(f"MinJobAge is {limits.min_job_age} s: below 120 s a failed job may vanish too soon.")
+
+    def _mode(self, options: dict[str, Any]) -> None:
+        cluster = Cluster.objects.get(name=options["name"])
+        with transaction.atomic():
+            if options["acknowledge_scheduler_actions"] and not cluster.acknowledge_scheduler_actions:
+                Cluster.objects.filter(pk=cluster.pk).update(acknowledge_scheduler_actions=True)
+                _tell(cluster, "acknowledged that Rekindle may change jobs of this scheduler")
+            switch_mode(
+                cluster,
+                Mode.read(options["mode"]),
+                cluster.mode_version,
+                options["reason"],
+                _actor(),
+                timezone.now(),
+            )
+        self.stdout.write(f"{cluster.name} is in mode {cluster.mode}.")
+
+    def _remove(self, options: dict[str, Any]) -> None:
+        cluster = Cluster.objects.get(name=options["name"])
+        if not options["yes"]:
+            raise CommandError(
+                f"This forgets all jobs, verdicts and advice of {cluster.name}; repeat it with --yes."
+            )
+        with transaction.atomic():
+            _tell(cluster, "removed the cluster")
+            cluster.delete()
+        self.stdout.write(f"{options['name']} is forgotten; its trail is kept.")
+
+
+def _actor() -> Actor:
+    return Actor(ActorKind.PERSON, f"{getpass.getuser()} (command line)")
+
+
+def _tell(cluster: Cluster, what: str) -> None:
+    actor = _actor()
+    entry = Entry(
+        type=EventType.CONFIGURATION,
+        subject=subject_of_cluster(cluster),
+        actor=actor,
+        sentence=f"{actor.name} {what}: {cluster.name}.",
+        level=Level.WARNING,
+    )
+    record([entry], timezone.now())
+
+
+def _limit(text: str) -> tuple[str, float]:
+    name, _, seconds = text.partition("=")
+    try:
+        return name, float(seconds)
+    except ValueError:
+        raise ValueError(f"--limit {text!r}: write NAME=SECONDS.") from None
+
+
+def _sentences(error: ValidationError) -> list[str]:
+    return [f"{name}: {' '.join(messages)}" for name, messages in error.message_dict.items()]
