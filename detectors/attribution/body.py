@@ -76,14 +76,7 @@ def write_body(
             "witnesses": _witnesses(weighed),
         },
         "outcome": {"layer": cause.layer.value, "domain": cause.layer.domain, "label": judgement.sentence},
-        "root_cause": {
-            "signature_id": cause.signature or None,
-            "text": cause.candidate.symptom.sentence if cause.candidate else None,
-            "fingerprint": judgement.fingerprint,
-            "evidence_status": weighed.status.value,
-            "confidence": weighed.confidence,
-            "calibration": None,
-        },
+        "root_cause": _root_cause(judgement, weighed),
         "affected_entity": {"kind": kind, "id": entity or None},
         "implicated": [_implicated(one) for one in judgement.implicated],
         "symptoms": [_symptom(c, facts) for c in weighed.case.candidates[:MOST_SYMPTOMS]],
@@ -103,6 +96,18 @@ def write_body(
         },
         "input_hash": f"sha256:{judgement.input_hash}",
         "inputs": facts.canonical(),
+    }
+
+
+def _root_cause(judgement: Judgement, weighed: Weighed) -> dict[str, Any]:
+    candidate = weighed.cause.candidate
+    return {
+        "signature_id": weighed.cause.signature or None,
+        "text": candidate.symptom.sentence if candidate else None,
+        "fingerprint": judgement.fingerprint,
+        "evidence_status": weighed.status.value,
+        "confidence": weighed.confidence,
+        "calibration": None,
     }
 
 
