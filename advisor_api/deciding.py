@@ -38,7 +38,7 @@ OPEN = frozenset({AdviceState.PENDING.value, AdviceState.AWAITING_APPROVAL.value
 def decide_all_due(now: datetime) -> int:
     """Decide what is due, oldest first; returns how many. One that fails is logged and does not stop the others."""
     due = Verdict.objects.filter(decide_due_at__lte=now).order_by("decide_due_at", "id")
-    verdicts = list(due.select_related("attempt__job__cluster").defer("body")[:DUE_LIMIT])
+    verdicts = list(due.only("uuid", "decide_due_at")[:DUE_LIMIT])
     for verdict in verdicts:
         try:
             decide(verdict, now)
@@ -49,7 +49,7 @@ def decide_all_due(now: datetime) -> int:
 
 
 def decide(verdict: Verdict, now: datetime) -> Advice | None:
-    """Decide on `verdict.attempt` in one transaction; the new advice, or `None` when there is none.
+    """Decide on the attempt of `verdict` in one transaction; the new advice, or `None` when there is none.
 
     Takes the verdict by compare-and-swap on `decide_due_at`: two workers never decide twice. Decisions on one
     cluster come one after the other, so that caps and the storm limit hold.
@@ -57,6 +57,8 @@ def decide(verdict: Verdict, now: datetime) -> Advice | None:
     with transaction.atomic():
         if not _claim(verdict, None):
             return None
+        # Read anew: since the sweep began the attempt may have been cancelled or requeued.
+        verdict = Verdict.objects.select_related("attempt__job__cluster").defer("body").get(pk=verdict.pk)
         Cluster.objects.select_for_update().get(pk=verdict.attempt.job.cluster_id)
         version, policy = active_policy(verdict.attempt.job.cluster, now)
         facts = gather(verdict, policy, now)

@@ -97,7 +97,7 @@ class ReportedEvent(Form):
 class ReportedEvents(Form):
     """Events of a client; each is judged by itself."""
 
-    items = serializers.ListField(child=AnyJson(), min_length=1, max_length=ITEMS_LIMIT)
+    items = serializers.ListField(child=AnyJson(allow_null=True), min_length=1, max_length=ITEMS_LIMIT)
 
 
 class ReportedEventsBody(Form):
