@@ -5,7 +5,7 @@ from datetime import datetime
 
 from audit.models import AuditEvent
 from console.job_rows import end_of, state_of
-from console.mark_kind import MARKED
+from console.mark_kind import MARKED, MarkKind
 from console.timeline import Happening, Run, Timeline, lay_out
 from workloads.models import Attempt
 
@@ -19,12 +19,11 @@ def job_timeline(
     now: datetime,
 ) -> Timeline | None:
     """The picture at `now`; none before anything has a time. An anomaly stands where it was seen."""
-    shown = {attempt.index for attempt in attempts}
     runs = [_run(attempt, checkpoints.get(attempt.index, ())) for attempt in attempts]
     happenings = [
-        Happening(event.attempt_index, event.at, _MARKED[event.type], event.sentence, event_anchor(event))
+        Happening(index, event.at, _MARKED[event.type], event.sentence, event_anchor(event))
         for event in events
-        if event.type in _MARKED and event.attempt_index in shown and event.attempt_index is not None
+        if event.type in _MARKED and (index := _lane_of(event, attempts)) is not None
     ]
     return lay_out(runs, happenings, now)
 
@@ -32,6 +31,17 @@ def job_timeline(
 def event_anchor(event: AuditEvent) -> str:
     """The id of an event's line on the page."""
     return f"event-{event.pk}"
+
+
+def _lane_of(event: AuditEvent, attempts: Sequence[Attempt]) -> int | None:
+    """On which attempt's lane an event is marked; none when that attempt is not shown.
+
+    What came of an advice is told about the attempt that failed, and seen on the one that ran at that moment.
+    """
+    if _MARKED[event.type] is MarkKind.OUTCOME:
+        begun = [a.index for a in attempts if a.started_at is not None and a.started_at <= event.at]
+        return max(begun, default=event.attempt_index)
+    return next((attempt.index for attempt in attempts if attempt.index == event.attempt_index), None)
 
 
 def _run(attempt: Attempt, checkpoints: tuple[datetime, ...]) -> Run:

@@ -12,6 +12,7 @@ from datetime import datetime, timedelta
 from console.mark_kind import MarkKind
 
 MARK_WIDTH = 3.0  # per cent that a mark takes: 20 of the 700 units below which the picture is scrolled
+SAME_PLACE = 1.0  # per cent within which marks of one kind are one: nobody could tell them apart
 MARKS_PER_LANE = 30  # more do not fit side by side; the event list has all of them
 TICKS_AT_MOST = 7
 LANE_HEIGHT = 74
@@ -61,11 +62,22 @@ class Bar:
 
 @dataclass(frozen=True)
 class Mark:
-    """One mark: shown at `x`, true at `true_x`, both in per cent."""
+    """One mark: shown at `x`, true at `true_x`, both in per cent. Several of one kind at one moment share it."""
 
     x: float
     true_x: float
-    happening: Happening
+    happenings: tuple[Happening, ...]
+
+    @property
+    def first(self) -> Happening:
+        """The one that it leads to."""
+        return self.happenings[0]
+
+    @property
+    def words(self) -> str:
+        """What happened, in words."""
+        more = len(self.happenings) - 1
+        return self.first.sentence + (f" (and {more} more)" if more else "")
 
 
 @dataclass(frozen=True)
@@ -135,12 +147,24 @@ def lay_out(runs: Sequence[Run], happenings: Sequence[Happening], now: datetime)
 
 def _lane(run: Run, happenings: Sequence[Happening], y: int, axis: _Axis, end: datetime) -> Lane:
     ordered = sorted(happenings, key=lambda happening: happening.at)
-    shown = ordered[-MARKS_PER_LANE:]
-    true = [axis.x(happening.at) for happening in shown]
-    marks = tuple(Mark(x, true_x, h) for x, true_x, h in zip(spread(true), true, shown, strict=True))
-    return Lane(
-        run, y, _bars(run, axis, end), tuple(axis.x(at) for at in run.checkpoints), marks, len(ordered) - len(shown)
-    )
+    groups = _together(ordered, axis)
+    shown = groups[-MARKS_PER_LANE:]
+    true = [axis.x(group[0].at) for group in shown]
+    marks = tuple(Mark(x, true_x, tuple(g)) for x, true_x, g in zip(spread(true), true, shown, strict=True))
+    checkpoints = tuple(axis.x(min(at, run.ended_at or at)) for at in run.checkpoints)
+    return Lane(run, y, _bars(run, axis, end), checkpoints, marks, len(groups) - len(shown))
+
+
+def _together(ordered: Sequence[Happening], axis: _Axis) -> list[list[Happening]]:
+    """Neighbours of one kind within `SAME_PLACE` of the first of them."""
+    groups: list[list[Happening]] = []
+    for happening in ordered:
+        last = groups[-1][0] if groups else None
+        if last and last.kind is happening.kind and axis.x(happening.at) - axis.x(last.at) <= SAME_PLACE:
+            groups[-1].append(happening)
+        else:
+            groups.append([happening])
+    return groups
 
 
 def _bars(run: Run, axis: _Axis, end: datetime) -> tuple[Bar, ...]:

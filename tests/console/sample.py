@@ -299,8 +299,8 @@ def _recovery_events(first: Attempt, second: Attempt, failed: datetime) -> None:
     event(at(8), EventType.ACTION, first, "Requeued and held 4711", CONTROLLER)
     event(at(9), EventType.ACTION, first, "Left out n03 from 4711", CONTROLLER)
     event(at(10), EventType.ACTION, first, "Released 4711", CONTROLLER)
-    event(at(12), EventType.ALLOCATION_RESTARTED, second, "4711-1 runs on n01, n02, n04")
-    event(at(40), EventType.PROGRESS_RESUMED, second, "4711-1 went beyond step 524, the last one seen before")
+    event(at(12), EventType.ALLOCATION_RESTARTED, first, "4711-1 runs on n01, n02, n04")
+    event(at(40), EventType.PROGRESS_RESUMED, first, "4711-1 went beyond step 524, the last one seen before")
 
 
 def _running(cluster: Cluster, now: datetime) -> Job:

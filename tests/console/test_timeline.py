@@ -30,8 +30,8 @@ def run(index: int, start: float, end: float | None, **more: object) -> Run:
     return Run(index, f"Attempt {index}", "success", None, at(start), None if end is None else at(end), **more)
 
 
-def happening(minutes: float, index: int = 0) -> Happening:
-    return Happening(index, at(minutes), MarkKind.SYMPTOM, "something", "event-1")
+def happening(minutes: float, index: int = 0, kind: MarkKind = MarkKind.SYMPTOM) -> Happening:
+    return Happening(index, at(minutes), kind, "something", "event-1")
 
 
 def test_without_times_there_is_no_picture() -> None:
@@ -72,16 +72,23 @@ def test_marks_stand_on_their_own_lane_and_point_to_their_moment() -> None:
     assert mark.x == mark.true_x == pytest.approx(25, abs=1)
 
 
+def test_marks_of_one_kind_at_one_moment_are_one() -> None:
+    marks = lay_out([run(0, 0, 100)], [happening(50 + i / 60) for i in range(9)], at(100)).lanes[0].marks
+    assert len(marks) == 1
+    assert marks[0].words == "something (and 8 more)"
+
+
 def test_marks_of_the_same_second_stand_side_by_side_in_order() -> None:
-    picture = lay_out([run(0, 0, 100)], [happening(50 + i / 60) for i in range(5)], at(100))
-    marks = picture.lanes[0].marks
-    assert [mark.happening.at for mark in marks] == sorted(mark.happening.at for mark in marks)
+    kinds = [MarkKind.SYMPTOM, MarkKind.VERDICT, MarkKind.ADVICE, MarkKind.ACTION, MarkKind.OUTCOME]
+    happenings = [happening(50 + i / 60, kind=kind) for i, kind in enumerate(kinds)]
+    marks = lay_out([run(0, 0, 100)], happenings, at(100)).lanes[0].marks
+    assert [mark.first.kind for mark in marks] == kinds
     assert all(b.x - a.x >= MARK_WIDTH - 0.01 for a, b in itertools.pairwise(marks))
     assert marks[-1].true_x - marks[0].true_x < 0.1
 
 
 def test_too_many_marks_are_left_to_the_list() -> None:
-    lane = lay_out([run(0, 0, 100)], [happening(i) for i in range(50)], at(100)).lanes[0]
+    lane = lay_out([run(0, 0, 100)], [happening(2 * i) for i in range(50)], at(100)).lanes[0]
     assert len(lane.marks) == MARKS_PER_LANE
     assert lane.left_out == 50 - MARKS_PER_LANE
 
@@ -108,6 +115,12 @@ def test_ticks_are_few_and_within_the_frame(start: datetime, seconds: float) -> 
 def test_a_new_day_is_named_on_the_axis() -> None:
     night = Run(0, "", "success", None, START - timedelta(hours=6), START)
     assert any(tick.label.startswith("11-29 ") for tick in lay_out([night], [], START).ticks)
+
+
+def test_a_checkpoint_read_after_the_end_stands_at_the_end() -> None:
+    late = run(0, 0, 50, checkpoints=(at(20), at(55)))
+    lane = lay_out([late], [happening(100)], at(100)).lanes[0]
+    assert lane.checkpoints[1] == pytest.approx(lane.bars[0].x + lane.bars[0].width, abs=0.01)
 
 
 @pytest.mark.parametrize("values", [[], [1.0]])
