@@ -77,6 +77,7 @@ def address(row: JobRow) -> str:
     """How to speak of exactly this job.
 
     The bare number of an array's last task is also the number of the whole array, and Slurm would act on all of it.
+    The bare numbers of other tasks are no better: once that last task ended, scancel accepts them and does nothing.
     """
     if row.array_job is None:
         return str(row.number)
