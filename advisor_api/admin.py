@@ -156,8 +156,20 @@ class JobReportAdmin(ReadOnlyAdmin):
     list_select_related = ("attempt__job",)
 
 
+class EndingAdmin(InsertOnlyAdmin):
+    """Rows that are added with an end."""
+
+    actions: Any = None
+
+    def get_form(self, request: HttpRequest, obj: Any = None, change: bool = False, **options: Any) -> Any:
+        """The form, which is told what time it is."""
+        form: Any = super().get_form(request, obj, change=change, **options)
+        form.now = timezone.now()
+        return form
+
+
 @admin.register(Exclusion)
-class ExclusionAdmin(InsertOnlyAdmin):
+class ExclusionAdmin(EndingAdmin):
     """Node exclusions: added with an end, lifted by an action, kept as history."""
 
     form = ExclusionForm
@@ -183,7 +195,7 @@ class ExclusionAdmin(InsertOnlyAdmin):
 
 
 @admin.register(Pause)
-class PauseAdmin(InsertOnlyAdmin):
+class PauseAdmin(EndingAdmin):
     """Pauses: added with an end, ended by an action, kept as history."""
 
     form = PauseForm

@@ -1,12 +1,13 @@
 """Is what an administrator typed into a form of the advisor usable?"""
 
 from collections.abc import Callable
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from django import forms
 from django.core.exceptions import ValidationError
 
-from advisor_api.excluding import check_node
+from advisor_api.excluding import check_end, check_node
 from advisor_api.models import ApiToken, Exclusion, Pause
 from advisor_api.pausing import check_scope
 from advisor_api.refusals import Bad
@@ -18,7 +19,19 @@ else:  # takes no type argument when it runs
     Form = forms.ModelForm
 
 
-class ExclusionForm(Form):
+class _EndingForm(Form):
+    """Something that ends; the admin says what time it is."""
+
+    now: datetime
+
+    def clean_until(self) -> datetime:
+        """In the future, and not too far."""
+        until: datetime = self.cleaned_data["until"]
+        _refused(lambda: check_end(until, self.now))
+        return until
+
+
+class ExclusionForm(_EndingForm):
     """An exclusion of a node that the cluster has."""
 
     class Meta:
@@ -33,7 +46,7 @@ class ExclusionForm(Form):
         return found
 
 
-class PauseForm(Form):
+class PauseForm(_EndingForm):
     """A pause of something that has the value it needs."""
 
     class Meta:

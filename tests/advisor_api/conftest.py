@@ -65,11 +65,6 @@ class Api:
         return self.ask("PUT", path, as_, body)
 
 
-@pytest.fixture(autouse=True)
-def _addresses(settings: Any) -> None:
-    settings.ROOT_URLCONF = "tests.advisor_api.urls"
-
-
 @pytest.fixture
 def cluster(db: None) -> Cluster:
     return a_cluster(now=timezone.now())

@@ -1,7 +1,7 @@
 """`manage.py token`: makes, lists, replaces and takes back API tokens."""
 
 import getpass
-from argparse import ArgumentParser
+from argparse import ArgumentParser, ArgumentTypeError
 from datetime import timedelta
 from typing import Any
 
@@ -11,7 +11,7 @@ from django.utils import timezone
 from advisor_api.models import ApiToken
 from advisor_api.refusals import Refusal
 from advisor_api.token_role import TokenRole
-from advisor_api.tokens import LIFETIME, issue, revoke, rotate
+from advisor_api.tokens import LIFETIME, LONGEST, issue, revoke, rotate
 from audit.actor_kind import ActorKind
 from audit.trail import Actor
 from workloads.models import Cluster
@@ -31,11 +31,11 @@ class Command(BaseCommand):
         create.add_argument("name", help="who will use it, e.g. controller-of-demo")
         create.add_argument("--role", required=True, choices=[role.value for role in TokenRole])
         create.add_argument("--cluster", action="append", required=True, help="may be given several times")
-        create.add_argument("--days", type=int, default=LIFETIME.days, help="lifetime; 90 by default")
+        create.add_argument("--days", type=_days, default=LIFETIME.days, help="lifetime; 90 by default")
         commands.add_parser("list", help="names, roles, clusters and ages; never the tokens")
         replace = commands.add_parser("rotate", help="print a new token; the old one works a while longer")
         replace.add_argument("name")
-        replace.add_argument("--overlap-hours", type=float, default=OVERLAP_HOURS)
+        replace.add_argument("--overlap-hours", type=_hours, default=OVERLAP_HOURS)
         take_back = commands.add_parser("revoke", help="take a token back at once")
         take_back.add_argument("name")
 
@@ -43,7 +43,7 @@ class Command(BaseCommand):
         """Do what the sub-command says; a refusal is one sentence."""
         try:
             getattr(self, f"_{options['verb']}")(options)
-        except (Refusal, OverflowError) as error:
+        except Refusal as error:
             raise CommandError(str(error)) from error
 
     def _create(self, options: dict[str, Any]) -> None:
@@ -71,6 +71,22 @@ class Command(BaseCommand):
     def _revoke(self, options: dict[str, Any]) -> None:
         revoke(_named(options["name"]), now=timezone.now(), actor=_actor())
         self.stdout.write(f"The token {options['name']!r} was revoked.")
+
+
+def _days(text: str) -> int:
+    if not text.isascii() or not text.isdigit() or not 1 <= int(text[:9]) <= LONGEST.days:
+        raise ArgumentTypeError(f"must be a whole number of days from 1 to {LONGEST.days}")
+    return int(text)
+
+
+def _hours(text: str) -> float:
+    try:
+        hours = float(text)
+    except ValueError:
+        hours = -1.0
+    if not 0 <= hours <= LONGEST.days * 24:
+        raise ArgumentTypeError(f"must be a number of hours from 0 to {LONGEST.days * 24}")
+    return hours
 
 
 def _named(name: str) -> ApiToken:
