@@ -90,8 +90,7 @@ def _row(fields: list[str]) -> JobRow:
     if len(fields) != len(COLUMNS):
         raise ValueError(f"A record of the listing has {len(fields)} fields instead of {len(COLUMNS)}.")
     of = dict(zip(COLUMNS, fields, strict=True))
-    priority = whole(of["PriorityLong"], "PriorityLong")
-    known = state(of["State"], priority)
+    known = state(of["State"], priority := whole(of["PriorityLong"], "PriorityLong"))
     array_task = optional_whole(of["ArrayTaskID"], "ArrayTaskID")
     started_at, ended_at = _span(of, known)
     code, signal = exit_status(of["exit_code"])
