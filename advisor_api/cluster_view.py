@@ -26,7 +26,7 @@ class SeenCluster:
 def seen_clusters(clusters: Sequence[Cluster], now: datetime) -> list[SeenCluster]:
     """The clusters as they stand at `now`. Three queries, however many there are."""
     pauses = defaultdict(list)
-    rows = Pause.objects.filter(cluster__in=clusters, since__lte=now, until__gt=now)
+    rows = Pause.objects.filter(cluster__in=clusters, until__gt=now)
     for pause in rows.select_related("cluster"):
         pauses[pause.cluster_id].append(pause)
     held = ControllerLease.objects.filter(cluster__in=clusters, until__gt=now)

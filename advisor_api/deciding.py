@@ -5,7 +5,7 @@ import uuid
 from datetime import datetime, timedelta
 from typing import Any
 
-from django.db import transaction
+from django.db import OperationalError, transaction
 
 from advisor_api.excluding import exclude_named, withdraw
 from advisor_api.gathering import gather
@@ -25,7 +25,6 @@ from audit.models import AuditEvent
 from audit.trail import Actor, Entry, record
 from detectors.models import Anomaly, Verdict
 from workloads.mode import Mode
-from workloads.models import Cluster
 from workloads.subjects import subject_of
 
 log = logging.getLogger(__name__)
@@ -42,6 +41,8 @@ def decide_all_due(now: datetime) -> int:
     for verdict in verdicts:
         try:
             decide(verdict, now)
+        except OperationalError as error:  # a deadlock or a busy database: it is still due
+            log.warning("verdict %s could not be decided just now: %s", verdict.uuid, error)
         except Exception:  # one bad row must not stop every recovery of the site
             log.exception("verdict %s could not be decided; again in %s s", verdict.uuid, RETRY_SECONDS)
             _claim(verdict, now + timedelta(seconds=RETRY_SECONDS))
@@ -51,16 +52,16 @@ def decide_all_due(now: datetime) -> int:
 def decide(verdict: Verdict, now: datetime) -> Advice | None:
     """Decide on the attempt of `verdict` in one transaction; the new advice, or `None` when there is none.
 
-    Takes the verdict by compare-and-swap on `decide_due_at`: two workers never decide twice. Decisions on one
-    cluster come one after the other, so that caps and the storm limit hold.
+    Takes the verdict by compare-and-swap on `decide_due_at`: two workers never decide twice. Decisions by one
+    policy come one after the other (its row is locked), so that caps and the storm limit hold.
     """
     with transaction.atomic():
         if not _claim(verdict, None):
             return None
         # Read anew: since the sweep began the attempt may have been cancelled or requeued.
         verdict = Verdict.objects.select_related("attempt__job__cluster").defer("body").get(pk=verdict.pk)
-        Cluster.objects.select_for_update().get(pk=verdict.attempt.job.cluster_id)
         version, policy = active_policy(verdict.attempt.job.cluster, now)
+        PolicyVersion.objects.select_for_update().get(pk=version.pk)
         facts = gather(verdict, policy, now)
         decision = by_rules(facts, policy, now)
         if decision.operation is None:

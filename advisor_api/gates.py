@@ -77,7 +77,7 @@ def _acknowledged(question: _Question) -> str:
 
 def _pause(question: _Question) -> str:
     for pause in question.pauses:
-        if pause.since <= question.now < pause.until and covers(pause, question.job):
+        if question.now < pause.until and covers(pause, question.job):
             of = f"{pause.scope} {pause.value}".strip()
             return f"{of} is paused until {pause.until:%Y-%m-%d %H:%M} UTC: {pause.reason}"
     return ""

@@ -109,8 +109,8 @@ def look_at_partition(job: Job, exclusions: QuerySet[Exclusion]) -> Partition:
 
 
 def active_exclusions(cluster: Cluster, now: datetime) -> QuerySet[Exclusion]:
-    """Exclusions that hold at `now`."""
-    return Exclusion.objects.filter(cluster=cluster, since__lte=now, until__gt=now, lifted_at=None)
+    """Exclusions that hold at `now`. Each begins when it is made, whatever the clock of whoever finds it."""
+    return Exclusion.objects.filter(cluster=cluster, until__gt=now, lifted_at=None)
 
 
 def command_given(attempt: Attempt) -> bool:

@@ -36,7 +36,7 @@ class SeenNode:
 
 def excluded_nodes(cluster: Cluster, now: datetime) -> set[str]:
     """Names of the nodes that are excluded at `now`."""
-    rows = Exclusion.objects.filter(cluster=cluster, since__lte=now, until__gt=now, lifted_at=None)
+    rows = Exclusion.objects.filter(cluster=cluster, until__gt=now, lifted_at=None)
     return set(rows.values_list("node", flat=True))
 
 

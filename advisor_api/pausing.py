@@ -19,8 +19,8 @@ VALUE_LIMIT = 128
 
 
 def active_pauses(cluster: Cluster, now: datetime) -> QuerySet[Pause]:
-    """Pauses that hold at `now`."""
-    return Pause.objects.filter(cluster=cluster, since__lte=now, until__gt=now)
+    """Pauses that hold at `now`. Each begins when it is made, whatever the clock of whoever finds it."""
+    return Pause.objects.filter(cluster=cluster, until__gt=now)
 
 
 def covers(pause: Pause, job: Job) -> bool:

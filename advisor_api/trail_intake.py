@@ -11,7 +11,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import UUID
 
-from django.db import IntegrityError, transaction
+from django.db import IntegrityError, OperationalError, transaction
 
 from advisor_api.models import Advice
 from advisor_api.policy.advice_state import AdviceState
@@ -29,6 +29,7 @@ PAYLOAD_LIMIT = 16384  # characters of one payload as JSON
 AHEAD = timedelta(days=1)
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 TRIES = 3
+DEADLOCK = 1213  # MariaDB's and MySQL's number for it; the transaction was undone and may be tried again
 OWN_TYPES = {EventType.INTENT.value: EventType.INTENT, EventType.ACTION.value: EventType.ACTION}
 OWN_PRODUCERS = {"controller": ActorKind.CONTROLLER, "watchdog": ActorKind.WATCHDOG}
 
@@ -72,8 +73,9 @@ def take_in(source: Source, events: Sequence[Reported | str], now: datetime) -> 
         try:
             with transaction.atomic():
                 return _take_in(source, events, now)
-        except IntegrityError:  # the same events arrived twice at once: the other ones are there by now
-            if attempt == TRIES - 1:
+        except (IntegrityError, OperationalError) as error:
+            # The same events arrived twice at once: the other ones are there by now.
+            if attempt == TRIES - 1 or not (isinstance(error, IntegrityError) or error.args[:1] == (DEADLOCK,)):
                 raise
     raise AssertionError("the loop returns or raises")
 

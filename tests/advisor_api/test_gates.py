@@ -58,7 +58,6 @@ OPEN = [
     ("a pause of another job", Scene(pauses=[{"scope": "job", "value": "10"}])),
     ("a pause of another partition", Scene(pauses=[{"scope": "partition", "value": "mai"}])),
     ("a pause that has ended", Scene(pauses=[{"scope": "cluster", "until": NOW}])),
-    ("a pause that has not begun", Scene(pauses=[{"scope": "cluster", "since": NOW + seconds(1)}])),
 ]
 
 

@@ -1,0 +1,203 @@
+"""Several threads do the same thing at the same moment, on a database of its own; prints what came of it as JSON.
+
+Run by `test_at_once.py` in a process of its own: `python -m tests.advisor_api.rush`.
+"""
+
+import json
+import os
+import sys
+import threading
+from collections import Counter
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any
+
+import django
+
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "recovery_site.settings")
+django.setup()
+
+from django.core.management import call_command  # noqa: E402
+from django.db import connection  # noqa: E402
+from django.utils import timezone  # noqa: E402
+
+from advisor_api.approving import approve, newest_advice  # noqa: E402
+from advisor_api.deciding import decide, decide_all_due  # noqa: E402
+from advisor_api.following import follow  # noqa: E402
+from advisor_api.leasing import take_lease  # noqa: E402
+from advisor_api.models import (  # noqa: E402
+    Advice,
+    ControllerLease,
+    Exclusion,
+    Milestone,
+    PolicyVersion,
+    Sequence,
+)
+from advisor_api.policy.advice_state import AdviceState  # noqa: E402
+from advisor_api.policy.operation import Operation  # noqa: E402
+from advisor_api.policy.reconciliation_reason import ReconciliationReason  # noqa: E402
+from advisor_api.policy.scheduler_action import SchedulerAction  # noqa: E402
+from advisor_api.registering import Report, register  # noqa: E402
+from advisor_api.reporting import Done, milestone, reconcile  # noqa: E402
+from advisor_api.switching import switch_mode  # noqa: E402
+from advisor_api.trail_intake import Reported, Source, take_in  # noqa: E402
+from audit.level import Level  # noqa: E402
+from audit.models import AuditEvent  # noqa: E402
+from schedulers.states import JobState  # noqa: E402
+from tests.advisor_api.world import (  # noqa: E402
+    CONTROLLER,
+    OPERATOR,
+    a_cluster,
+    a_job,
+    a_verdict,
+    an_advice,
+    an_attempt,
+    culprit,
+)
+from workloads.mode import Mode  # noqa: E402
+from workloads.models import Attempt, Cluster  # noqa: E402
+
+THREADS = 6
+
+
+def at_once(act: Callable[[int], Any]) -> dict[str, int]:
+    """How often each outcome came: the text of the answer, or the name of the refusal."""
+    gate, outcomes = threading.Barrier(THREADS), []
+
+    def run(number: int) -> None:
+        try:
+            gate.wait(30)
+            outcomes.append(str(act(number)))
+        except Exception as error:  # the outcome is what is looked at
+            outcomes.append(type(error).__name__)
+        finally:
+            connection.close()
+
+    threads = [threading.Thread(target=run, args=(number,)) for number in range(THREADS)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+    return dict(Counter(outcomes))
+
+
+def one_verdict() -> dict[str, Any]:
+    verdict = a_verdict(an_attempt(a_job(a_cluster("verdict"))))
+    answers = at_once(lambda _: decide(verdict, timezone.now()) is not None)
+    return {"answers": answers, "advice": Advice.objects.count(), "excluded": Exclusion.objects.count()}
+
+
+def sweeps() -> dict[str, Any]:
+    cluster = a_cluster("sweeps", nodes=400)
+    PolicyVersion.objects.create(cluster=cluster, values={"storm_restarts": 9}, created_at=timezone.now())
+    for number in range(12):
+        a_verdict(an_attempt(a_job(cluster, number)), implicated=[])
+    at_once(lambda _: decide_all_due(timezone.now()))
+    made = Advice.objects.filter(attempt__job__cluster=cluster)
+    return {"advice": made.count(), "restarts": made.filter(operation="restart").count()}
+
+
+def caps() -> dict[str, Any]:
+    """Twenty nodes: one may be excluded, whoever names how many."""
+    cluster = a_cluster("caps", nodes=20)
+    verdicts = [
+        a_verdict(an_attempt(a_job(cluster, i), nodes=[f"n0{i + 1}"]), implicated=[culprit(f"n0{i + 1}")])
+        for i in range(THREADS)
+    ]
+    at_once(lambda i: decide(verdicts[i], timezone.now()) is not None)
+    return {"excluded": Exclusion.objects.filter(cluster=cluster).count()}
+
+
+def one_milestone() -> dict[str, Any]:
+    sequence = an_advice(a_cluster("milestone"), now=timezone.now()).sequence
+    done = Done("key", Operation.RESTART, SchedulerAction.SLURM_RELEASE, timezone.now())
+    answers = at_once(lambda _: milestone(sequence, done, CONTROLLER, timezone.now())[1])
+    return {
+        "answers": answers,
+        "stored": Milestone.objects.filter(sequence=sequence).count(),
+        "events": AuditEvent.objects.filter(cluster="milestone", type="action").count(),
+    }
+
+
+def one_report() -> dict[str, Any]:
+    advice = an_advice(a_cluster("report"), now=timezone.now())
+
+    def act(_: int) -> str:
+        mine = newest_advice(advice.attempt)
+        reason = ReconciliationReason.DESIRED_STATE_OBSERVED
+        found = reconcile(mine, 1, AdviceState.CONVERGED, reason, actor=CONTROLLER, now=timezone.now())
+        return str(found.state)
+
+    answers = at_once(act)
+    moves = AuditEvent.objects.filter(cluster="report", type="advice_state").count()
+    return {"answers": answers, "events": moves}
+
+
+def events() -> dict[str, Any]:
+    source = Source(a_cluster("events"), CONTROLLER, may_act=True)
+    sent = [Reported(None, "controller", "note", Level.INFO, {}, 1, f"key-{i}") for i in range(20)]
+    answers = at_once(lambda i: take_in(source, sent[i:] + sent[:i], timezone.now()).accepted)
+    return {"answers": answers, "stored": AuditEvent.objects.filter(cluster="events").count()}
+
+
+def lease() -> dict[str, Any]:
+    cluster = a_cluster("lease")
+    first = at_once(lambda i: take_lease(cluster, f"h{i}", 0, CONTROLLER, timezone.now()).fence)
+    ControllerLease.objects.update(until=timezone.now() - timedelta(seconds=1))
+    second = at_once(lambda i: take_lease(cluster, f"h{i}", 0, CONTROLLER, timezone.now()).fence)
+    return {"first": first, "second": second, "fence": ControllerLease.objects.get(cluster=cluster).fence}
+
+
+def approval() -> dict[str, Any]:
+    advice = an_advice(a_cluster("approval", mode="approve"), now=timezone.now())
+    answers = at_once(lambda _: approve(newest_advice(advice.attempt), 1, "go", OPERATOR, timezone.now()).state)
+    excluded = Exclusion.objects.filter(cluster__name="approval").count()
+    return {"answers": answers, "excluded": excluded}
+
+
+def mode() -> dict[str, Any]:
+    a_cluster("mode")
+
+    def act(_: int) -> str:
+        return switch_mode(Cluster.objects.get(name="mode"), Mode.MONITOR, 1, "r", OPERATOR, timezone.now()).mode
+
+    answers = at_once(act)
+    stored = Cluster.objects.get(name="mode").mode_version
+    return {"answers": answers, "version": stored}
+
+
+def registration() -> dict[str, Any]:
+    cluster = a_cluster("registration")
+    report = Report("w", None, 7, 0, name="n", user="u")
+    answers = at_once(lambda _: register(cluster, report, CONTROLLER, timezone.now())[1])
+    return {"answers": answers, "stored": Attempt.objects.filter(job__cluster=cluster).count()}
+
+
+def outcomes() -> dict[str, Any]:
+    advice = an_advice(a_cluster("outcomes"), now=timezone.now())
+    an_attempt(
+        advice.attempt.job, 1, JobState.COMPLETED, now=timezone.now(), last_step=5, last_step_at=timezone.now()
+    )
+    at_once(lambda _: follow(timezone.now()))
+    types = AuditEvent.objects.filter(cluster="outcomes", type__in=["allocation_restarted", "training_completed"])
+    closed = Sequence.objects.filter(advice=advice, closed_at__isnull=False).count()
+    return {"events": sorted(types.values_list("type", flat=True)), "closed": closed}
+
+
+RACES = (
+    one_verdict,
+    sweeps,
+    caps,
+    one_milestone,
+    one_report,
+    events,
+    lease,
+    approval,
+    mode,
+    registration,
+    outcomes,
+)
+
+if __name__ == "__main__":
+    call_command("migrate", verbosity=0)
+    sys.stdout.write(json.dumps({race.__name__: race() for race in RACES}))

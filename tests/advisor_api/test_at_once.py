@@ -1,0 +1,90 @@
+"""Several workers, controllers or people at the same moment: is it still done once? On SQLite and on MariaDB."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lab.stores.stores import Stores
+from tests.advisor_api.rush import THREADS
+
+ROOT = Path(__file__).resolve().parents[2]
+LATE = THREADS - 1
+
+
+@pytest.fixture(scope="module", params=["sqlite", "mariadb"])
+def outcome(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Any]]:
+    folder = tmp_path_factory.mktemp("rush")
+    if request.param == "sqlite":
+        yield rush(folder, {})
+        return
+    with Stores(folder / "stores") as stores:
+        yield rush(folder, {"REKINDLE_DATABASE_URL": stores.environment["REKINDLE_DATABASE_URL"]})
+
+
+def rush(folder: Path, more: dict[str, str]) -> dict[str, Any]:
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("REKINDLE_")}
+    environment |= {"REKINDLE_STATE_DIR": str(folder), "REKINDLE_LOG_LEVEL": "ERROR", **more}
+    command = [sys.executable, "-m", "tests.advisor_api.rush"]
+    run = subprocess.run(
+        command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=110, check=False
+    )
+    assert run.returncode == 0, run.stderr[-3000:]
+    found: dict[str, Any] = json.loads(run.stdout)
+    return found
+
+
+def test_one_verdict_becomes_one_advice(outcome: dict[str, Any]) -> None:
+    assert outcome["one_verdict"] == {"answers": {"True": 1, "False": LATE}, "advice": 1, "excluded": 1}
+
+
+def test_sweeps_decide_each_verdict_once_and_keep_the_storm_limit(outcome: dict[str, Any]) -> None:
+    assert outcome["sweeps"] == {"advice": 12, "restarts": 9}
+
+
+def test_the_cap_on_exclusions_holds(outcome: dict[str, Any]) -> None:
+    assert outcome["caps"] == {"excluded": 1}
+
+
+def test_one_milestone(outcome: dict[str, Any]) -> None:
+    assert outcome["one_milestone"] == {"answers": {"True": 1, "False": LATE}, "stored": 1, "events": 1}
+
+
+def test_the_same_report_gets_the_same_answer(outcome: dict[str, Any]) -> None:
+    assert outcome["one_report"] == {"answers": {"converged": THREADS}, "events": 1}
+
+
+def test_events_are_stored_once(outcome: dict[str, Any]) -> None:
+    assert outcome["events"] == {"answers": {"20": THREADS}, "stored": 20}
+
+
+def test_one_holder(outcome: dict[str, Any]) -> None:
+    assert outcome["lease"] == {
+        "first": {"1": 1, "Stale": LATE},
+        "second": {"2": 1, "Stale": LATE},
+        "fence": 2,
+    }
+
+
+def test_one_approval(outcome: dict[str, Any]) -> None:
+    assert outcome["approval"] == {"answers": {"pending": 1, "Stale": LATE}, "excluded": 1}
+
+
+def test_one_switch_of_the_mode(outcome: dict[str, Any]) -> None:
+    assert outcome["mode"] == {"answers": {"monitor": 1, "Stale": LATE}, "version": 2}
+
+
+def test_one_registration(outcome: dict[str, Any]) -> None:
+    answers = outcome["registration"]["answers"]
+    assert answers["True"] == 1
+    assert set(answers) <= {"True", "False", "Stale"}
+    assert outcome["registration"]["stored"] == 1
+
+
+def test_outcomes_are_written_once(outcome: dict[str, Any]) -> None:
+    assert outcome["outcomes"] == {"events": ["allocation_restarted", "training_completed"], "closed": 1}
