@@ -128,7 +128,7 @@ class Hands:
         key = f"{advice.sequence_id}:abandoned:{advice.generation}"
         payload = {"row": step.row, "sentence": step.sentence}
         try:
-            self._advisor.record(advice, ("action", "warning"), payload, key=key, at=self._standing.now())
+            self._advisor.record(advice, ("abandoned", "warning"), payload, key=key, at=self._standing.now())
         except AdvisorError as error:
             self._voice.once((*advice.key, "reason"), f"{advice}: the reason could not be stored: {error}")
 

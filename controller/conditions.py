@@ -110,7 +110,8 @@ def still_marked(view: View) -> bool:
 
 
 def on_hold_while_live(view: View) -> bool:
-    """Somebody held it while it ran: its next requeue would come out held for him (slurm: hold)."""
+    """Somebody held it while it ran: its next requeue comes out held for him. Seen on a real Slurm: the priority
+    stays 0 when such a job has failed, and is never 0 otherwise."""
     return view.row.priority == 0
 
 

@@ -162,7 +162,7 @@ def _read_table(table: str, content: dict[str, Any], mistakes: _Mistakes) -> dic
         attribute = re.sub(r"([A-Z])", lambda letter: "_" + letter[1].lower(), key.name)
         if key.name not in section:
             if key.default is REQUIRED:
-                mistakes.add(table, key.name, "is missing")
+                mistakes.add(table, key.name, f"is missing. {key.tells[:-1]}")
             values[attribute] = key.default
             continue
         try:

@@ -133,11 +133,17 @@ class View:
 
     @property
     def another_job(self) -> bool:
-        """Whether this number now belongs to another submission (decisions 10)."""
+        """Whether this number now belongs to another submission (decisions 10).
+
+        The submit time of a requeued job moves forward once more when its last attempt has ended, so the Advisor
+        may know an earlier one; that of a first attempt never moves.
+        """
         if self.row.user != self.advice.user or self.ahead < 0:
             return True
         shown, meant = self.row.submitted_at, self.advice.submitted_at
-        return self.ahead == 0 and shown is not None and meant is not None and abs(shown - meant) > SAME_SECOND
+        if self.ahead or shown is None or meant is None:
+            return False
+        return shown < meant - SAME_SECOND or (self.advice.attempt == 0 and shown > meant + SAME_SECOND)
 
     @property
     def whole_array(self) -> bool:

@@ -191,10 +191,11 @@ def test_a_full_disk_stops_before_the_command_and_spoils_nothing(path: Path) -> 
         assert not only(journal).doings
         os.dup2(real, journal._file)
         with path.open("ab") as file:
-            file.write(b'{"half a li')
+            file.write(b'{"a line whose write failed": "' + b"x" * 5000)
         journal.intend(ADVICE, Action.MARK, START)
         os.close(real), os.close(full)
     assert path.read_bytes().startswith(good)
+    assert path.stat().st_size < len(good) + 1000
     with Journal(path, START) as journal:
         assert list(only(journal).doings) == [Action.MARK]
 

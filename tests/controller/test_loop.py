@@ -9,6 +9,7 @@ import pytest
 
 from controller.advice import Mode
 from controller.config import Settings
+from schedulers.port import Listing
 from schedulers.states import JobState
 from tests.controller.advisor import SmallAdvisor, advice, wire
 from tests.controller.bench import Bench
@@ -60,6 +61,37 @@ def test_the_intent_is_on_the_trail_before_the_first_command(bench: Bench) -> No
     bench.advisor.refuse.clear()
     bench.to_the_end()
     assert bench.effects() == FROM_START_TO_END
+
+
+def test_a_job_that_changed_while_the_intent_was_stored_is_looked_at_again(bench: Bench) -> None:
+    bench.scheduler.add(row())
+    bench.advisor.advice = [advice()]
+    plain = bench.advisor.store
+
+    def slow(body: dict[str, list[dict[str, str]]]) -> dict[str, object]:
+        bench.clock.seconds += 3
+        bench.scheduler.change(12, state=JobState.COMPLETED, word="COMPLETED")
+        return plain(body)
+
+    bench.advisor.store = slow  # type: ignore[method-assign]
+    bench.to_the_end()
+    assert bench.scheduler.commands == []
+
+
+def test_gates_are_read_again_before_each_command(bench: Bench) -> None:
+    """The cluster is switched to monitor mode while the scheduler takes its time to list the jobs."""
+    bench.scheduler.add(row())
+    bench.advisor.advice = [advice()]
+    plain = bench.scheduler.jobs
+
+    def slow() -> Listing:
+        bench.clock.seconds += 3
+        bench.advisor.cluster["mode"] = "monitor"
+        return plain()
+
+    bench.scheduler.jobs = slow  # type: ignore[method-assign]
+    bench.passes(3)
+    assert bench.scheduler.commands == []
 
 
 def test_the_users_own_exclusions_stay_and_only_ours_are_taken_off_later(bench: Bench) -> None:
@@ -417,6 +449,27 @@ def test_a_taker_waits_a_lease_and_looks_twice_before_it_goes_on(bench: Bench, t
     assert bench.clock.seconds - began > 110
     other.to_the_end()
     other.stop()
+    assert bench.effects() == FROM_START_TO_END
+
+
+def test_a_taker_acts_on_no_job_that_still_changes(bench: Bench, tmp_path: Path) -> None:
+    """As long as two looks in a row differ, the one before may still be at work."""
+    bench.scheduler.add(row(state=JobState.FAILED))
+    bench.advisor.advice = [advice(expiresAt=wire(START + timedelta(hours=1)))]
+    bench.advisor.lease = ("host-2", 4, START)
+    plain = bench.scheduler.jobs
+    looks = iter(range(100))
+
+    def changing() -> Listing:
+        if (look := next(looks, None)) is not None:
+            bench.scheduler.change(12, admin_comment=f"text {look}")
+        return plain()
+
+    bench.scheduler.jobs = changing  # type: ignore[method-assign]
+    bench.passes(99)
+    assert bench.clock.seconds > 1090 and bench.scheduler.commands == []
+    assert any("second look" in line for line in bench.log)
+    bench.to_the_end()
     assert bench.effects() == FROM_START_TO_END
 
 

@@ -102,6 +102,7 @@ CASES = (
     Case("failed, asked three times", REFUSAL, "the hold is refused", job(S.FAILED),
          journal={A.REQUEUE_HOLD: THRICE}),
     Case("failed, too late", EXPIRED, "expired before anything was held", job(S.FAILED), late=True),
+    Case("failed, held by a person while it ran", CLOSED, "a person's hold on it", job(S.FAILED, priority=0)),
     Case("failed, with --nodelist=n03", REFUSAL, "its own node list demands an excluded node",
          job(S.FAILED, required_nodes=("n03",))),
     Case("a heterogeneous job", REFUSAL, "not a job that is restarted", job(S.FAILED, het_leader=12)),
@@ -129,7 +130,7 @@ CASES = (
     Case("hung, an old mark of ours on it", A.MARK, "running, not yet marked", job(S.RUNNING, mark=0)),
     Case("hung, a person took the mark off", CLOSED, "running, a person took the mark off", job(S.RUNNING),
          journal={A.MARK: PROVED}),
-    Case("hung, and a person's hold on it", CLOSED, "running, and a person's hold on it", job(S.RUNNING,
+    Case("hung, and a person's hold on it", CLOSED, "a person's hold on it", job(S.RUNNING,
          priority=0)),
     Case("hung, marked, too late", A.UNMARK, "expired before anything was held; our mark off first",
          job(S.RUNNING, mark=1), journal={A.MARK: PROVED}, late=True),
@@ -397,6 +398,20 @@ def test_exclusions_are_proved_by_the_list_alone() -> None:
     journal = {**MARKED_BY_US, A.EXCLUSIONS: NO_ANSWER}
     assert proofs(view_of(Case("", "", "", held(mark=1), journal=journal))) == ()
     assert proofs(view_of(Case("", "", "", held(mark=1), excluded=OUT, journal=journal))) == (A.EXCLUSIONS,)
+
+
+@pytest.mark.parametrize(
+    ("attempt", "moved_seconds", "another"),
+    [(0, 0, False), (0, 60, True), (0, -60, True), (1, 0, False), (1, 60, False), (1, -60, True)],
+    ids=["same", "later", "earlier", "requeued, same", "requeued, moved once more", "requeued, earlier"],
+)
+def test_whose_number_it_is_by_its_submit_time(attempt: int, moved_seconds: int, another: bool) -> None:
+    submitted = START - timedelta(hours=1)
+    view = view_of(
+        Case("", "", "", job(S.FAILED, attempt, submitted_at=submitted + timedelta(seconds=moved_seconds)))
+    )
+    view = replace(view, advice=replace(view.advice, attempt=attempt, submitted_at=submitted))
+    assert view.another_job is another
 
 
 def test_withdrawn_advice_is_abandoned_once_the_mark_is_off() -> None:
