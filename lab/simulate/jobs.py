@@ -61,6 +61,7 @@ class Job:
     time_limit_seconds: int
     state: str = PENDING
     completing: bool = False
+    shrunk: bool = False  # of a COMPLETING job: only its batch host is left
     special_exit: bool = False
     restarts: int = 0
     reason: str = "None"
@@ -111,7 +112,7 @@ class Job:
     @property
     def shown_nodes(self) -> tuple[str, ...]:
         """While it is COMPLETING only the batch host is left (observed: `n[01-02]` becomes `n01`)."""
-        return self.nodes[:1] if self.completing else self.nodes
+        return self.nodes[:1] if self.completing and self.shrunk else self.nodes
 
     @property
     def shown_node_count(self) -> int:

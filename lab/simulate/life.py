@@ -14,6 +14,7 @@ from lab.simulate.times import stamp
 from lab.simulate.world import World
 
 EPILOG_SECONDS = 0.1  # a job that obeys TERM is COMPLETING this long (observed: 0.13 s)
+SHRINK_SECONDS = 0.05  # until only the batch host is left in the node list of a COMPLETING job
 KILL_SECONDS = 2.7  # beyond KillWait, until the last process is gone (observed: 4.7 s with KillWait=2)
 
 
@@ -131,16 +132,22 @@ class Life(World):
 
     def _complete(self, job: Job, seconds: float) -> None:
         job.serial += 1
-        job.run, job.completing = None, True
-        for name in job.nodes[1:]:
-            self._leave(job, name)
-        if job.nodes:
-            self.nodes[job.batch_host].ending.add(job.number)
+        job.run, job.completing, job.shrunk = None, True, False
+        for name in job.nodes:
+            self.nodes[name].ending.add(job.number)
         if seconds > 0:
+            self.agenda.after(SHRINK_SECONDS, self._shrink, job, job.serial)
             self.agenda.after(seconds, self._settle, job, job.serial)
             self.request_cycle()
         else:
             self._settle(job, job.serial)
+
+    def _shrink(self, job: Job, serial: int) -> None:
+        if job.serial == serial and job.completing:
+            job.shrunk = True
+            for name in job.nodes[1:]:
+                self._leave(job, name)
+            self.request_cycle()
 
     def _leave(self, job: Job, name: str) -> None:
         node = self.nodes[name]

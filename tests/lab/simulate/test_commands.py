@@ -3,13 +3,13 @@
 import pytest
 
 from tests.lab.simulate.stage import START, Stage
+from tests.lab.simulate.words import REFUSALS, ROLES, SILENT, UNANSWERED, told
 
 FOREVER = {"steps": 100_000}
-SUSPEND = "slurm_suspend error: {}\n"
 
 
 def prepared() -> Stage:
-    """Job 1 runs, 2 has failed, 3 is requeue-held, 4 runs and may not be requeued, 5 was cancelled."""
+    """Jobs 1 to 5 in the roles of `words.ROLES`."""
     stage = Stage(nodes=5)
     stage.submit(comment='{"a": 1}', **FOREVER)
     failed = stage.submit(faults=[{"kind": "exit", "step": 1, "exit_code": 3}])
@@ -24,130 +24,23 @@ def prepared() -> Stage:
     return stage
 
 
-INVALID, FINISHED = "Invalid job id specified", "Job has already finished"
-PENDING, DISABLED = "Job is pending execution", "Requested operation is presently disabled"
-STARTED = "Job is no longer pending execution"
-UNSUPPORTED = "Update of this parameter is not supported: {}\nRequest aborted\n"
-STATES = (
-    "Request aborted\nValid states are: NoResp DRAIN FAIL FUTURE RESUME POWER_DOWN POWER_UP UNDRAIN\n"
-    "Not all states are valid given a node's prior state\n"
-)
-NO_ENTITY = (
-    "No valid entity in update command\n"
-    'Input line must include "NodeName", "PartitionName", "Reservation", "JobId", or "SlurmctldDebug"\n'
-)
-REASON = "You must specify a reason when DOWNING or DRAINING a node. Request denied\n"
-TRY = 'Try "{} --help" for more information\n'
-REFUSALS = {
-    "scontrol requeue 99999": f"{INVALID} for job 99999\n",
-    "scontrol requeue Incomplete 99999": f"{INVALID} for job 99999\n",
-    "scontrol requeuehold abc": f"{INVALID} for job abc\n",
-    "scontrol requeue Foo 99": f"{INVALID} for job Foo\n{INVALID} for job 99\n",
-    "scontrol requeue 3": f"{PENDING} for job 3\n",
-    "scontrol requeuehold 3": f"{PENDING} for job 3\n",
-    "scontrol requeue 4": f"{DISABLED} for job 4\n",
-    "scontrol requeuehold Incomplete 4": f"{DISABLED} for job 4\n",
-    "scontrol requeue 3,99999": f"{PENDING} for job 3\n{INVALID} for job 99999\n",
-    "scontrol hold 99999": f"{INVALID} for job 99999\n" + SUSPEND.format(INVALID),
-    "scontrol hold 2": f"{FINISHED} for job 2\n" + SUSPEND.format(FINISHED),
-    "scontrol release 2": f"{FINISHED} for job 2\n" + SUSPEND.format(FINISHED),
-    "scontrol release 99999": f"{INVALID} for job 99999\n" + SUSPEND.format(INVALID),
-    "scontrol update JobId=99999 Comment=x": f"{INVALID} for job 99999\n",
-    "scontrol update JobId=2 Comment=x": f"{FINISHED} for job 2\n",
-    "scontrol update JobId=2 AdminComment=x": f"{FINISHED} for job 2\n",
-    "scontrol update JobId=5 ExcNodeList=n01": f"{FINISHED} for job 5\n",
-    "scontrol update JobId=1 ExcNodeList=n01": f"{STARTED} for job 1\n",
-    "scontrol update JobId=1 StartTime=now+2": f"{STARTED} for job 1\n",
-    "scontrol update JobId=3 ExcNodeList=n01,n99": "Invalid node name specified for job 3\n",
-    "scontrol update JobId=3 ExcNodeList=n[01": "Invalid node name specified for job 3\n",
-    "scontrol update JobId=3 Priority=5": "Job is in held state, pending scheduler release for job 3\n",
-    f"scontrol update JobId=1 Comment={'x' * 1025}": (
-        "Pathname of a file, directory or other parameter too long for job 1\n"
-    ),
-    "scontrol update JobId=3 StartTime=bogus": "Invalid time specification (pos=0): bogus\nNo changes specified\n",
-    "scontrol update JobId=1 Bogus=1": UNSUPPORTED.format("Bogus=1"),
-    "scontrol update JobId=1 Extra=1": UNSUPPORTED.format("Extra=1"),
-    "scontrol update JobId=1 AdminComment": "Invalid input: AdminComment\nRequest aborted\n",
-    "scontrol update JobId=1 ExcNodeList+=n02": (
-        "scontrol: error: Option ExcNodeList+=n02 does not accept [+|-]= syntax\n"
-    ),
-    "scontrol update Foo=1": NO_ENTITY,
-    "scontrol update": "too few arguments for update keyword\n",
-    "scontrol requeue": "too few arguments for keyword:requeue\n",
-    "scontrol bogus": "invalid keyword: bogus\n",
-    "scontrol show bogus": "invalid entity:bogus for keyword:show \n",
-    "scontrol show job 99999": "slurm_load_jobs error: Invalid job id specified\n",
-    "scontrol show job abc": "scontrol_print_job error: Invalid job id specified\n",
-    "scontrol update NodeName=n01 State=DRAIN": REASON,
-    "scontrol update NodeName=n01 State=DOWN": REASON,
-    "scontrol update NodeName=n99 State=DRAIN Reason=x": "slurm_update error: Invalid node name specified\n",
-    "scontrol update NodeName=n01 State=RESUME": "slurm_update error: Invalid node state specified\n",
-    "scontrol update NodeName=n01 State=BOGUS Reason=x": f"Invalid input: State=BOGUS\n{STATES}",
-    "scontrol update NodeName=n01 Bogus=1": UNSUPPORTED.format("Bogus=1"),
-    "squeue -h -j 99999": "slurm_load_jobs error: Invalid job id specified\n",
-    "squeue -h -j abc": "squeue: error: Invalid job id: abc\n",
-    "squeue --bogus": "squeue: unrecognized option '--bogus'\n" + TRY.format("squeue"),
-    "squeue -z": "squeue: invalid option -- 'z'\n" + TRY.format("squeue"),
-    "squeue --json": "squeue: unrecognized option '--json'\n" + TRY.format("squeue"),
-    "squeue -j": "squeue: option requires an argument -- 'j'\n" + TRY.format("squeue"),
-    "sinfo --bogus": "sinfo: unrecognized option '--bogus'\n" + TRY.format("sinfo"),
-    "sdiag --bogus": "sdiag: unrecognized option '--bogus'\n" + TRY.format("sdiag"),
-    "scontrol --bogus": "scontrol: unrecognized option '--bogus'\n" + TRY.format("scontrol"),
-    "scancel --bogus": "scancel: unrecognized option '--bogus'\n" + TRY.format("scancel"),
-    "sacct --bogus": "sacct: unrecognized option '--bogus'\n",
-    "sacct -o Restarts": 'sacct: error: Invalid field requested: "Restarts"\n',
-    "scancel": "scancel: error: No job identification provided\n",
-    "scancel abc": "scancel: error: Invalid job id abc\n",
-    "scancel 1 abc": "scancel: error: Invalid job id abc\n",
-}
+NUMBERS = {role: number for number, role in enumerate(ROLES, 1)}
 
 
 @pytest.mark.parametrize("command", REFUSALS)
 def test_a_refusal_says_what_slurm_says_and_changes_nothing(command):
     stage = prepared()
     before = stage.run("scontrol", "show", "jobs"), stage.run("scontrol", "show", "nodes")
-    assert stage.refused(*command.split(" ")) == REFUSALS[command]
+    assert stage.refused(*told(command, NUMBERS).split(" ")) == told(REFUSALS[command], NUMBERS)
     assert (stage.run("scontrol", "show", "jobs"), stage.run("scontrol", "show", "nodes")) == before
-
-
-SILENT = (
-    "scancel 99999",
-    "scancel 2",
-    "scontrol requeue Incomplete 2",
-    "scontrol requeuehold Incomplete 3",
-    "scontrol requeuehold Incomplete 5",
-    "scontrol release 1",
-    "squeue -h -j 88888,99999",
-    "squeue -h -u nobody -t all",
-    "squeue -h -p nowhere -t all",
-    "sacct -n -X -j 99999",
-)
 
 
 @pytest.mark.parametrize("command", SILENT)
 def test_what_slurm_passes_over_in_silence(command):
     stage = prepared()
     before = stage.run("scontrol", "show", "jobs")
-    stage.do(*command.split(" "))
+    stage.do(*told(command, NUMBERS).split(" "))
     assert stage.run("scontrol", "show", "jobs") == before
-
-
-DOWN = "Unable to contact slurm controller (connect failure)"
-UNEXPECTED = "Unexpected message received"
-UNANSWERED = {
-    "squeue -h": (1, f"slurm_load_jobs error: {DOWN}\n"),
-    "scontrol show job 1": (1, f"slurm_load_jobs error: {DOWN}\n"),
-    "scontrol -o show nodes": (1, f"slurm_load_node error: {DOWN}\n"),
-    "scontrol show config": (1, f"slurm_load_ctl_conf error: {DOWN}\n"),
-    "scontrol requeuehold Incomplete 1,77": (1, f"{UNEXPECTED} for job 1\n{UNEXPECTED} for job 77\n"),
-    "scontrol update JobId=1 Comment=x": (1, f"{UNEXPECTED} for job 1\n"),
-    "scontrol hold 1": (1, f"{UNEXPECTED} for job 1\nslurm_suspend error: {UNEXPECTED}\n"),
-    "scontrol release 1": (1, f"{UNEXPECTED} for job 1\nslurm_suspend error: {UNEXPECTED}\n"),
-    "scontrol update NodeName=n01 State=RESUME": (1, f"slurm_update error: {DOWN}\n"),
-    "scancel 1": (8, f"scancel: error: Kill job error on job id 1: {DOWN}\n"),
-    "sinfo -h": (1, f"slurm_load_partitions: {DOWN}\n"),
-    "sdiag": (255, f"slurm_get_statistics: {DOWN}\n"),
-}
 
 
 @pytest.mark.parametrize("command", UNANSWERED)
@@ -155,8 +48,8 @@ def test_without_a_controller_nothing_is_answered_and_nothing_done(command):
     stage = prepared()
     before = stage.run("scontrol", "show", "jobs")
     stage.cluster.stop_controller()
-    code, out, err = stage.run(*command.split(" "))
-    assert (code, err) == UNANSWERED[command]
+    code, out, err = stage.run(*told(command, NUMBERS).split(" "))
+    assert (code, err) == (UNANSWERED[command][0], told(UNANSWERED[command][1], NUMBERS))
     assert out == ""
     stage.cluster.start_controller()
     assert stage.run("scontrol", "show", "jobs") == before
@@ -178,7 +71,7 @@ def test_ping_tells_whether_the_controller_is_there_and_the_accounting_answers_a
 
 def test_the_good_ones_of_several_are_done():
     stage = prepared()
-    assert stage.refused("scontrol", "requeue", "1,99999,2") == f"{INVALID} for job 99999\n"
+    assert stage.refused("scontrol", "requeue", "1,99999,2") == "Invalid job id specified for job 99999\n"
     assert (stage.cluster.jobs[1].restarts, stage.cluster.jobs[2].restarts) == (1, 1)
 
 
@@ -390,3 +283,16 @@ def test_verbose_scancel_says_what_it_passes_over():
 
 def test_an_unknown_command_is_none():
     assert Stage().run("srun", "hostname") == (127, "", "srun: command not found\n")
+
+
+@pytest.mark.parametrize(
+    ("option", "complaint"),
+    [
+        ("--json", "unrecognized option '--json'"),
+        ("--me", "unrecognized option '--me'"),
+        ("-j", "option requires an argument -- 'j'"),
+        ("--jobs", "option '--jobs' requires an argument"),
+    ],
+)
+def test_what_is_not_simulated_is_an_error_and_no_silence(option, complaint):
+    assert Stage().refused("squeue", option).startswith(f"squeue: {complaint}\n")

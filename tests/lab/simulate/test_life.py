@@ -21,10 +21,12 @@ def listed(stage: Stage, number: int = 1) -> list[str]:
 def test_from_running_to_running_as_the_next_attempt():
     stage = Stage(requeue_wait_seconds=6)
     job = stage.running(nodes=2, **FOREVER)
-    stage.wait(9.4)
+    stage.wait(9.45)
     first = str(int(START))
     assert listed(stage)[:8] == ["RUNNING", "None", "0", first, first, "NONE", "0", "n[01-02]"]
     stage.do("scontrol", "requeuehold", "Incomplete", "1")
+    assert listed(stage)[7:9] == ["n[01-02]", "2"]
+    stage.wait(0.06)
     now = str(int(START) + 10)
     ending = ["COMPLETING", "job requeued in held state", "1", first, now, "NONE", "0", "n01", "1", "0"]
     assert listed(stage) == ending
@@ -347,7 +349,7 @@ def test_a_lost_node_is_called_down_and_its_jobs_come_back_elsewhere():
     assert stage.log(job) == said
     assert (job.word, stage.cluster.nodes["n02"].word) == ("RUNNING", "ALLOCATED+NOT_RESPONDING")
     stage.until(job, "COMPLETING")
-    assert stage.cluster.nodes["n02"].word == "DOWN+NOT_RESPONDING"
+    assert stage.cluster.nodes["n02"].word == "DOWN+COMPLETING+NOT_RESPONDING"
     assert stage.cluster.nodes["n02"].reason == "Not responding"
     assert "DUE TO NODE FAILURE, SEE SLURMCTLD LOG FOR DETAILS ***" in stage.log(job)
     stage.until(job, "COMPLETED")
