@@ -8,7 +8,7 @@ from django.db.models import F
 from workloads.models import Attempt
 
 BATCH = 50  # attempts in one turn: their news is held in memory together
-LEASE = timedelta(seconds=60)
+LEASE = timedelta(seconds=20)
 """How long a claim lasts: a worker that dies leaves its attempts due again after it."""
 
 

@@ -1,6 +1,7 @@
 """How does an ASGI server find the site? Pages and sockets in the embedded mode, `/ws/` in production."""
 
 import os
+import warnings
 
 from channels.auth import AuthMiddlewareStack
 from channels.routing import ProtocolTypeRouter, URLRouter
@@ -8,6 +9,8 @@ from channels.security.websocket import AllowedHostsOriginValidator
 from django.core.asgi import get_asgi_application
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "recovery_site.settings")
+# whitenoise serves files by a synchronous iterator; Django consumes it in a thread, which is what is wanted.
+warnings.filterwarnings("ignore", message="StreamingHttpResponse must consume synchronous iterators")
 pages = get_asgi_application()
 
 from console.routing import websocket_urlpatterns  # noqa: E402  # models need the loaded apps

@@ -53,6 +53,7 @@ def _database() -> dict[str, Any]:
         }
         database["CONN_MAX_AGE"] = 60
         database["CONN_HEALTH_CHECKS"] = True
+        database["TEST"] = {"CHARSET": "utf8mb4", "COLLATION": "utf8mb4_bin"}
     return database
 
 

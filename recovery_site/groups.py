@@ -1,0 +1,31 @@
+"""Which groups of people are there from the start? An administrator puts people into them."""
+
+from typing import Any
+
+from django.contrib.auth.models import Group, Permission
+from django.db.models import Q
+
+GROUPS = {
+    "Operators": ("advisor_api.approve_advice",),
+    "Administrators": (
+        "advisor_api.approve_advice",
+        "workloads.switch_mode",
+        "workloads.add_cluster",
+        "workloads.change_cluster",
+        "workloads.view_cluster",
+        "advisor_api.add_policyversion",
+        "advisor_api.view_policyversion",
+    ),
+}
+
+
+def make_groups(**_signal: Any) -> None:
+    """Make the groups that are missing; one that exists is left as its administrator shaped it."""
+    for name, permissions in GROUPS.items():
+        group, made = Group.objects.get_or_create(name=name)
+        if made:
+            wanted = Q()
+            for permission in permissions:
+                app, _, codename = permission.partition(".")
+                wanted |= Q(content_type__app_label=app, codename=codename)
+            group.permissions.set(Permission.objects.filter(wanted))

@@ -1,0 +1,76 @@
+"""Is there one anomaly, one advice and one restart when a part of the product is killed at the worst moment?"""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.e2e.parts import Controller, Simulator, Site, assert_recovered_once
+from tests.e2e.rig import until
+
+pytestmark = [pytest.mark.e2e, pytest.mark.timeout(200)]
+
+ECC = {
+    "name": "gpt",
+    "nodes": 3,
+    "steps": 60,
+    "step_seconds": 0.3,
+    "checkpoint_every": 5,
+    "startup_seconds": 1,
+    "faults": [{"attempt": 0, "step": 22, "kind": "ecc", "node": 1}],
+}
+
+
+@pytest.fixture
+def simulator(short_folder: Path) -> Iterator[Simulator]:
+    simulator = Simulator(short_folder / "sim")
+    yield simulator
+    simulator.stop()
+
+
+@pytest.fixture
+def site(short_folder: Path, simulator: Simulator) -> Iterator[Site]:
+    site = Site(short_folder)
+    site.add_cluster("sim", "action", simulator.options)
+    yield site
+    site.stop()
+
+
+@pytest.fixture
+def controller(site: Site, simulator: Simulator) -> Iterator[Controller]:
+    controller = Controller(site, "sim", simulator.path, "")
+    yield controller
+    controller.stop()
+
+
+def anomalies(trail: list[dict]) -> list[tuple[str, str]]:
+    """What was found, one entry for each event: the pattern, and the key that makes it the same again."""
+    return [(event["pattern"], event["payload"]["key"]) for event in trail if event["eventType"] == "anomaly"]
+
+
+def test_a_worker_killed_between_reading_and_committing(
+    site: Site, simulator: Simulator, controller: Controller, tmp_path: Path
+) -> None:
+    mark = tmp_path / "killed"
+    site.start(mark)
+    controller.start()
+    number = simulator.submit(ECC)
+    until(mark.exists, 60, "the site killed itself")
+    until(lambda: site.processes["site"].process.poll() is not None, 10, "the site is dead")
+    site.restart("site")
+    trail = assert_recovered_once(site.person(), "sim", number)
+    assert len(anomalies(trail)) == len(set(anomalies(trail)))
+    assert any(pattern == "xid.48" for pattern, _ in anomalies(trail))
+
+
+def test_a_controller_killed_between_hold_and_release(
+    site: Site, simulator: Simulator, controller: Controller, tmp_path: Path
+) -> None:
+    mark = tmp_path / "killed"
+    site.start()
+    controller.start(mark)
+    number = simulator.submit(ECC)
+    until(mark.exists, 60, "the controller killed itself")
+    until(controller.died, 10, "the controller is dead")
+    controller.start()
+    assert_recovered_once(site.person(), "sim", number)
