@@ -1,7 +1,7 @@
 """Which facts does the database hold for a decision? A fixed number of queries, whatever the size of the job."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -47,7 +47,6 @@ def gather(verdict: Verdict, policy: Policy, now: datetime) -> Facts:
     own = Verdict.objects.filter(attempt=attempt)
     partition = look_at_partition(job, active_exclusions(cluster, now).exclude(verdict_id__in=own.values("uuid")))
     wish = read_stored(job.opt_in)
-    counts = _counts(attempt)
     return Facts(
         label=attempt.label,
         state=JobState(attempt.state),
@@ -68,9 +67,7 @@ def gather(verdict: Verdict, policy: Policy, now: datetime) -> Facts:
         newer_verdict=own.filter(pk__gt=verdict.pk).exists(),
         progressed_since=attempt.last_step_at is not None and attempt.last_step_at > verdict.judged_at,
         requeues=attempt.index,
-        attempts_without_checkpoint=counts.attempts_without_checkpoint,
-        restarts_for_cause=counts.restarts_for_cause,
-        failures_at_this_step=counts.failures_at_this_step,
+        **asdict(_counts(attempt)),
         requeue_allowed=job.requeue_allowed,
         max_requeue_times=wish.max_requeue_times,
         mode=Mode(cluster.mode),

@@ -78,8 +78,8 @@ def api(cluster: Cluster) -> Api:
 @pytest.fixture
 def people(db: None) -> dict[str, User]:
     """Who signs in: one who may look, one who may approve, one who may switch modes, a superuser."""
-    found = {name: User.objects.create_user(name, password="x") for name in ("vera", "olga", "anna")}
+    found = {name: User.objects.create_user(name) for name in ("vera", "olga", "anna")}
     found["olga"].user_permissions.add(Permission.objects.get(codename="approve_advice"))
     found["anna"].user_permissions.add(Permission.objects.get(codename="switch_mode"))
-    found["root"] = User.objects.create_superuser("root", password="x")
+    found["root"] = User.objects.create_superuser("root")
     return found
