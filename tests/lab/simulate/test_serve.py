@@ -1,6 +1,7 @@
 """Does a served cluster answer other processes, and does it survive them?"""
 
 import contextlib
+import json
 import os
 import socket
 import stat
@@ -121,6 +122,19 @@ def test_the_time_format_is_the_clients_own(cluster):
     epoch = cluster.run("squeue", "-h", "-O", "SubmitTime:").stdout
     assert abs(int(epoch) - time.time()) < 30
     assert "T" in cluster.run("squeue", "-h", "-O", "SubmitTime:", SLURM_TIME_FORMAT="standard").stdout
+
+
+def test_every_command_is_noted_and_what_the_lab_does_is_not(cluster):
+    number = str(cluster.submit())
+    cluster.run("squeue", "-h")
+    cluster.run("scontrol", "update", f"JobId={number}", "Comment=two words\n")
+    cluster.run("scontrol", "bogus", check=False)
+    noted = [json.loads(line) for line in (cluster.folder / "commands.jsonl").read_text().splitlines()]
+    assert noted == [
+        ["squeue", "-h"],
+        ["scontrol", "update", f"JobId={number}", "Comment=two words\n"],
+        ["scontrol", "bogus"],
+    ]
 
 
 def test_nobody_else_may_speak_to_it(cluster):
