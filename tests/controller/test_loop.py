@@ -416,6 +416,31 @@ def test_without_the_advisor_a_held_job_is_carried_to_its_release(
     assert len(bench.advisor.milestones) == 6
 
 
+def test_milestones_that_are_not_taken_now_are_told_before_the_report(bench: Bench) -> None:
+    bench.scheduler.add(row())
+    bench.advisor.advice = [advice()]
+    bench.advisor.refuse["milestones"] = 403
+    bench.passes(30)
+    assert bench.effects() == FROM_START_TO_END
+    assert bench.advisor.reports == []
+    bench.advisor.refuse.clear()
+    bench.to_the_end()
+    assert bench.milestones() == ["SLURM_REQUEUE_HOLD", "SLURM_UPDATE_CONSTRAINTS", "SLURM_RELEASE"]
+
+
+@pytest.mark.parametrize(
+    ("path", "status"), [("milestones", 400), ("reconciliation", 409), ("reconciliation", 404)]
+)
+def test_what_the_advisor_will_never_take_is_given_up(bench: Bench, path: str, status: int) -> None:
+    bench.scheduler.add(row())
+    bench.advisor.advice = [advice()]
+    bench.advisor.refuse[path] = status
+    bench.passes(30)
+    assert bench.effects() == FROM_START_TO_END
+    assert bench.journal is not None and not bench.journal.entries
+    assert sum("does not take it" in line for line in bench.log) >= 1
+
+
 def test_without_the_advisor_a_marked_running_job_is_left_running(bench: Bench) -> None:
     bench.scheduler.add(row(**RUNNING))
     bench.advisor.advice = [advice()]
