@@ -13,7 +13,7 @@ from typing import Any
 from detectors.catalogue.catalogue import catalogue
 from detectors.catalogue.detector import Known, State, Step, quote, quote_from, stored_quote
 from detectors.catalogue.entries import Signature
-from detectors.catalogue.fingerprints import fingerprint, normalised
+from detectors.catalogue.fingerprints import Normaliser, fingerprint
 from detectors.catalogue.linear import encoded
 from detectors.catalogue.matching import Hit
 from detectors.catalogue.readings import Reading
@@ -63,14 +63,14 @@ def fold(state: State, readings: Sequence[Reading], known: Known, context: Conte
     """The symptoms after these readings; those that got new lines are given as findings."""
     symptoms = {key: Symptom(**row) for key, row in state.get("symptoms", {}).items()}
     beyond = int(state.get("beyond", 0))
-    hosts = frozenset(context.nodes) | frozenset(node.partition(".")[0] for node in context.nodes)
+    normalised = Normaliser(frozenset(context.nodes) | {node.partition(".")[0] for node in context.nodes})
     touched: dict[str, None] = {}
     for index, reading in enumerate(readings):
         fault = reading.fault
         if fault is None or fault.signature.symptom in ("none", "nan"):
             continue
         step, phase = known.at[index] if known.at else (None, "")
-        print_ = _fingerprint(fault, reading, hosts, phase)
+        print_ = _fingerprint(fault, reading, normalised, phase)
         key = _key(symptoms, fault, print_)
         if key is None:
             beyond += 1
@@ -84,10 +84,10 @@ def fold(state: State, readings: Sequence[Reading], known: Known, context: Conte
     return Step(made, known, findings)
 
 
-def _fingerprint(fault: Hit, reading: Reading, hosts: frozenset[str], phase: str) -> str:
+def _fingerprint(fault: Hit, reading: Reading, normalised: Normaliser, phase: str) -> str:
     text = ""
     if not fault.signature.id.startswith("xid."):  # one fault of a GPU prints a burst of different details
-        text = normalised(encoded(reading.text)[fault.start :].decode("utf-8", "replace"), hosts)
+        text = normalised(encoded(reading.text)[fault.start :].decode("utf-8", "replace"))
     return fingerprint(fault.signature.layer, fault.signature.id, text, reading.place, phase)
 
 

@@ -58,6 +58,7 @@ class Signature:
     tells (a state, a closer look at another match). `says` is what an operator reads, `names` what the line names.
     `quick`: once the line is known to have it, Python's own engine catches the words, many times faster; a test
     proves that no hostile line makes it slow.
+    `needs`: a literal of every match, for a pattern without one of three characters.
     `action` is a suggestion, the policy decides. `confidence`: 0 to 1, from the reference's tables, not measured.
     `symptom` replaces the kind of the anomaly: `crash` where the line may explain a hang and proves none,
     `early_warning` where it only announces trouble, `nan` where single lines prove nothing, `none` for a mere fact.
@@ -74,6 +75,7 @@ class Signature:
     says: str
     pattern: str = ""
     quick: bool = False
+    needs: str = ""
     unless: str = ""
     names: tuple[str, ...] = ()
     symptom: str = ""
@@ -102,6 +104,10 @@ def signature(row: Mapping[str, Any], where: str, group: str = "") -> Signature:
     check_pattern(made.pattern, f"{name} has a pattern that")
     if made.unless:
         check_pattern(made.unless, f"{name} has an 'unless' that")
+    if made.needs not in made.example or not (made.needs or linear.has_literal(made.pattern)):
+        raise CatalogueError(
+            f"{name} holds no literal of three characters, so every line would be searched for it."
+        )
     if not has(made, made.example):
         raise CatalogueError(f"{name} does not match its own example.")
     if made.role in (Role.ROOT, Role.CANDIDATE) and not made.must_not:
@@ -143,7 +149,6 @@ def check_pattern(pattern: str, beginning: str) -> None:
         raise CatalogueError(f"{beginning} has {len(pattern)} characters; 1 to {LONGEST_PATTERN} are allowed.")
     try:
         exact = linear.Exact(pattern)
-        linear.Exact(linear.widened(pattern))
     except linear.UnsafePattern as error:
         raise CatalogueError(f"{beginning} {error}") from error
     if exact.search(b"") is not None:

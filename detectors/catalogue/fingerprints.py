@@ -9,6 +9,7 @@ import re
 from collections.abc import Set
 
 TEXT_LIMIT = 240  # characters of a line that count; what follows is detail
+REMEMBERED = 4096  # texts of one turn
 
 _KEPT = r"(?:[Ee]rrno|[Xx]id|[Ee]rror|[Ee]xit(?: ?code)?|exitcode|status=?(?:\w+\()?|[Ss]ignal|SXid|HTTP/[\d.]+\"?)"
 _TOKENS = re.compile(
@@ -18,28 +19,44 @@ _TOKENS = re.compile(
     r"|(?P<ip>\b\d{1,3}(?:\.\d{1,3}){3}(?:[:<]\d{1,5}>?)?)"
     r"|(?P<path>(?:/[^\s/'\":,()]{1,255}){1,40}/)"
     rf"|(?P<code>\b{_KEPT}[ :=]{{0,3}}-?\d{{1,6}}\b)"
+    r"|(?P<size>\b\d+(?:\.\d+)? ?(?:[KMGT]i?B|bytes)\b)"
     r"|(?P<word>[A-Za-z_][\w\-]*(?:\.[\w\-]+)*)"
     r"|(?P<number>\d+(?:\.\d+)?(?:[eE][+\-]?\d+)?)"
 )
 _SPACE = re.compile(r"\s+")
 _DIGITS = re.compile(r"\d+")
-_TOKEN = {"uuid": "<uuid>", "pci": "<pci>", "hex": "<hex>", "ip": "<ip>", "path": "", "number": "#"}
+_TOKEN = {"uuid": "<uuid>", "pci": "<pci>", "hex": "<hex>", "ip": "<ip>", "path": "", "size": "#", "number": "#"}
 
 
-def normalised(text: str, hosts: Set[str] = frozenset()) -> str:
-    """The text with everything that changes from run to run replaced by tokens; codes of errors stay."""
+class Normaliser:
+    """Replaces what changes from run to run by tokens; codes of errors stay. `hosts`: names that become `<host>`.
 
-    def token(found: re.Match[str]) -> str:
+    It remembers what it has seen: the lines of a cascade differ in few numbers.
+    """
+
+    def __init__(self, hosts: Set[str] = frozenset()) -> None:
+        self._hosts = hosts
+        self._seen: dict[str, str] = {}
+
+    def __call__(self, text: str) -> str:
+        """The first `TEXT_LIMIT` characters of `text`, normalised."""
+        text = text[:TEXT_LIMIT]
+        known = self._seen.get(text)
+        if known is None:
+            if len(self._seen) >= REMEMBERED:
+                self._seen.clear()
+            known = self._seen[text] = _SPACE.sub(" ", _TOKENS.sub(self._token, text)).strip()
+        return known
+
+    def _token(self, found: re.Match[str]) -> str:
         kind = found.lastgroup or ""
         if kind == "code":
             return found[0]
         if kind != "word":
             return _TOKEN[kind]
-        if found[0] in hosts or found[0].partition(".")[0] in hosts:
+        if found[0] in self._hosts or found[0].partition(".")[0] in self._hosts:
             return "<host>"
         return _DIGITS.sub("#", found[0])
-
-    return _SPACE.sub(" ", _TOKENS.sub(token, text[:TEXT_LIMIT])).strip()
 
 
 def fingerprint(layer: str, signature: str, text: str, place: str = "", phase: str = "") -> str:

@@ -8,12 +8,13 @@ no text is invalid, and a literal of several bytes still matches itself.
 """
 
 import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import re2
 
-_FILLER = re.compile(r"(?<!\\)(?:\.|\[\^\\n\])\{0,\d+\}\??")
+_FILLER = re.compile(r"(?<!\\)(?:\.|\[\^\\n\])\{0,\d+\}")
 
 
 class UnsafePattern(ValueError):
@@ -43,15 +44,16 @@ class Found:
 
 
 class Exact:
-    """One pattern, searched in `encoded` text in linear time."""
+    """One pattern, its fillers left open, searched in `encoded` text in linear time."""
 
     def __init__(self, pattern: str) -> None:
         """Raises `UnsafePattern`."""
         try:
-            self._search = re2.compile(pattern.encode(), options()).search
-            names = re2.compile(pattern.encode(), options()).groupindex
+            re2.compile(pattern.encode(), options())
+            opened = re2.compile(widened(pattern).encode(), options())
         except (re2.error, UnicodeEncodeError) as error:
             raise UnsafePattern(f"cannot be run in linear time ({error}).") from error
+        self._search, names = opened.search, opened.groupindex
         self._names = [(name.decode(), index) for name, index in names.items()]
 
     def search(self, raw: bytes) -> Found | None:
@@ -82,20 +84,46 @@ class Quick:
 
 
 def widened(pattern: str) -> str:
-    """A pattern that matches at least what `pattern` matches within one line, with bounded fillers left open.
+    """The pattern with its bounded fillers left open: `.{0,400}` costs an automaton 400 states, `.*` one.
 
-    `.{0,400}` costs an automaton 400 states, `.*` one. What the wide form finds is checked with the exact one.
+    Bounds keep backtracking engines from being slow. Here they would do the opposite, and a line is bounded anyway.
     """
     return _FILLER.sub(".*", pattern)
 
 
 class Many:
-    """Many patterns looked for in one pass over a line."""
+    """Many patterns looked for in one pass over a line.
 
-    def __init__(self, patterns: list[str]) -> None:
-        self._set = re2.Set.SearchSet(options())
-        for pattern in patterns:
-            self._set.Add(widened(pattern).encode())
-        self._set.Compile()
-        self.touched = self._set.Match
-        """`touched(encoded text)`: the numbers of the patterns whose wide form is found, in no order, or `None`."""
+    The pass finds the literals that every match of a pattern must hold (RE2's filter); the patterns whose literals
+    are all there are then searched one by one. A single automaton over whole patterns is a little faster on dull
+    lines, but its states fit no memory once lines vary, and then every line costs a hundredfold.
+    """
+
+    def __init__(self, patterns: Sequence[str], needs: Mapping[int, str] | None = None) -> None:
+        """`needs`: by number, a literal for patterns that hold none of three characters (`has_literal`)."""
+        given = needs or {}
+        self._numbers = [number for number in range(len(patterns)) if number not in given]
+        self._short = [(literal.encode(), number) for number, literal in sorted(given.items())]
+        filter_ = re2.Filter()
+        for number in self._numbers:
+            filter_.Add(widened(patterns[number]).encode(), options())
+        filter_.Compile()
+        self._candidates = filter_.Match
+
+    def candidates(self, raw: bytes) -> list[int]:
+        """The numbers of the patterns that the encoded text may hold, in no order; usually none."""
+        found = self._candidates(raw, True)
+        numbers = [self._numbers[one] for one in found] if found else []
+        for literal, number in self._short:
+            if literal in raw:
+                numbers.append(number)
+        return numbers
+
+
+def has_literal(pattern: str) -> bool:
+    """Whether every match holds one of a few literals of at least three characters: what `Many` can filter by."""
+    alone = re2.Filter()
+    alone.Add(widened(pattern).encode(), options())
+    alone.Add(b"a pattern beside it", options())  # a filter without any literal cannot be asked
+    alone.Compile()
+    return 0 not in (alone.Match(b"\x01", True) or [])

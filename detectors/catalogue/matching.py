@@ -1,7 +1,7 @@
 """Which signatures does a line have, once look-alikes and precedence have spoken?
 
-All patterns are looked for in one pass (`linear.Many`); only what that pass finds is looked at with its exact
-pattern, which also gives the caught words. Look-alikes are a second set, asked only about lines with a fault.
+All patterns are looked for in one pass (`linear.Many`); only what may be there is searched by itself, which also
+gives the caught words. Look-alikes are a second set, asked only about lines with a fault.
 """
 
 import functools
@@ -64,22 +64,24 @@ class Matcher:
         self._known = known
         self._signatures = known.signatures
         self._lookalikes = known.lookalikes
-        self.touched = linear.Many([s.pattern for s in self._signatures] + [mark for _, mark in MARKS]).touched
-        self._alike = linear.Many([alike.pattern for alike in self._lookalikes]).touched
+        patterns = [s.pattern for s in self._signatures] + [mark for _, mark in MARKS]
+        needs = {number: s.needs for number, s in enumerate(self._signatures) if s.needs}
+        self.candidates = linear.Many(patterns, needs).candidates
+        self._alike = linear.Many([alike.pattern for alike in self._lookalikes]).candidates
         self._exact: dict[str, linear.Exact | linear.Quick] = {}
         self._quick = frozenset(s.pattern for s in self._signatures if s.quick)
         self._losers = _losers(known)
         self._order = [_depth(s.id, self._losers) for s in self._signatures]  # winners are looked at first
         self.names = frozenset(s.id for s in (*known.signatures, *known.derived))
 
-    def match(self, raw: bytes, touched: Sequence[int], closing: bool = False) -> Match:
-        """What the encoded line `raw` has, given what `touched(raw)` gave.
+    def match(self, raw: bytes, candidates: Sequence[int], closing: bool = False) -> Match:
+        """What the encoded line `raw` has, given what `candidates(raw)` gave.
 
         `closing`: the line ends a traceback, so that no look-alike may hide it.
         """
         count = len(self._signatures)
-        marks = frozenset(MARKS[number - count][0] for number in touched if number >= count)
-        hits = self._hits([number for number in touched if number < count], raw)
+        marks = self._marks([number - count for number in candidates if number >= count], raw)
+        hits = self._hits([number for number in candidates if number < count], raw)
         if not hits:
             return Match(marks=marks) if marks else NOTHING
         faults = [hit for hit in hits if hit.signature.is_fault]
@@ -87,6 +89,9 @@ class Matcher:
             faults = self._doubted(faults, raw, closing)
         others = tuple(hit for hit in hits if not hit.signature.is_fault)
         return Match(min(faults, key=_strength) if faults else None, others, marks)
+
+    def _marks(self, numbers: list[int], raw: bytes) -> frozenset[str]:
+        return frozenset(MARKS[number][0] for number in numbers if self._search(MARKS[number][1], raw) is not None)
 
     def _hit(self, number: int, raw: bytes) -> Hit | None:
         signature = self._signatures[number]
@@ -126,7 +131,7 @@ class Matcher:
 
     def _doubted(self, faults: list[Hit], raw: bytes, closing: bool) -> list[Hit]:
         """What look-alikes leave of the faults of a line."""
-        for number in sorted(self._alike(raw) or ()):
+        for number in sorted(self._alike(raw)):
             alike = self._lookalikes[number]
             found = self._search(alike.pattern, raw)
             if found is None or alike.mode == "table" or not _holds(alike, raw):

@@ -1,7 +1,7 @@
 """How far is the attempt, at which rhythm does it move, and what is it doing?"""
 
 import statistics
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
@@ -9,6 +9,7 @@ from typing import Any
 from detectors.catalogue.counters import SURE, Counter
 from detectors.catalogue.detector import Known, Rhythm, State, Step, moment, quote, quote_from, stored, stored_quote
 from detectors.catalogue.dialects import Told, told
+from detectors.catalogue.matching import Hit
 from detectors.catalogue.moments import PAUSES, Moment, moment_of
 from detectors.catalogue.readings import Reading
 from detectors.catalogue.records import Context, Evidence, Progress, ProgressPoint
@@ -159,7 +160,7 @@ def fold(state: State, readings: Sequence[Reading], known: Known, context: Conte
     loaded: list[int] = []
     for reading in readings:
         nan = None
-        for hit in reading.others:
+        for hit in _telling(reading):
             if hit.signature.kind == "progress":
                 heard = told(hit, reading.text)
                 nan = heard.nan if nan is None else nan
@@ -180,6 +181,13 @@ def fold(state: State, readings: Sequence[Reading], known: Known, context: Conte
         loaded=tuple(loaded),
     )
     return Step(course.state(), known)
+
+
+def _telling(reading: Reading) -> Iterator[Hit]:
+    """What tells of steps, checkpoints and phases; a fault may tell that the job restarts itself."""
+    yield from reading.others
+    if reading.fault is not None and reading.fault.signature.moments:
+        yield reading.fault
 
 
 def _follow(course: Course, happened: Moment, reading: Reading, saved: list[int], loaded: list[int]) -> None:

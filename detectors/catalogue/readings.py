@@ -71,18 +71,18 @@ class Reader:
 
     def read(self, records: Sequence[Record]) -> list[Reading]:
         """The readings of `records`, in their order. Most lines cost one look at a set of patterns and no more."""
-        touched, tracebacks = self._matcher.touched, self._tracebacks
+        candidates, tracebacks, partials = self._matcher.candidates, self._tracebacks.open, self._partials
         readings: list[Reading] = []
         for record in records:
             line = record.line
             cleaned = None
-            if self._partials or not is_plain(line):
+            if partials or not is_plain(line):
                 cleaned = self._whole(record.stream, clean(line))
                 if cleaned is None:
                     continue
                 line = cleaned.text
             raw = encoded(line)
-            found = touched(raw)
+            found = candidates(raw)
             if not found and not tracebacks:
                 continue
             reading = self._look(record, cleaned or Cleaned(line), raw, found)
@@ -105,9 +105,9 @@ class Reader:
         """A closer look at one line that the patterns or an open traceback ask for."""
         text, said = cleaned.text, cleaned.said
         closed = self._tracebacks.see(f"{record.stream}|{said.label}", text) if self._needs(raw, found) else None
-        if (not found and closed is None) or is_own(text, self._matcher.names):
-            return None
         match = self._matcher.match(raw, found, closing=closed is not None and not closed.ignored)
+        if (match is matching.NOTHING and closed is None) or is_own(text, self._matcher.names):
+            return None
         if match.marks & {matching.RANK_MAP, matching.ADDRESS}:
             self.places.learn_map(text)
         fault = match.fault
@@ -136,7 +136,7 @@ class Reader:
             self.places.learn(int(fault.words["rank"]), host)
 
     def _needs(self, raw: bytes, found: Sequence[int]) -> bool:
-        return bool(self._tracebacks) or (bool(found) and (b"Traceback" in raw or b"Exception ignored" in raw))
+        return bool(self._tracebacks.open) or (bool(found) and (b"Traceback" in raw or b"Exception ignored" in raw))
 
     def _reading(
         self, record: Record, cleaned: Cleaned, fault: Hit | None, others: tuple[Hit, ...], closed: Closed | None

@@ -12,7 +12,7 @@ from typing import Any
 OPEN_AT_ONCE = 64  # speakers
 LONGEST = 1000  # lines; deep recursion is cut by Python itself below that
 
-_HEAD = re.compile(r"(?P<indent>[ \t]*)(?:[|+ ]*)Traceback \(most recent call last\)", re.ASCII)
+_HEAD = re.compile(r"(?P<indent>[ \t]{0,200})(?:[|+] ?){0,8}Traceback \(most recent call last\)", re.ASCII)
 _FRAME = re.compile(r"\s*File \"(?P<path>[^\"]{1,1000})\", line \d{1,9}, in (?P<function>\S{1,200})")
 _INSTALLED = re.compile(r"(?:site|dist)-packages/|/lib(?:64)?/python\d|<frozen |^<string>$")
 _NOISE = "Exception ignored in: "
@@ -35,23 +35,22 @@ class Closed:
 
 
 class Tracebacks:
-    """The open tracebacks of one attempt: a fold over lines, JSON as its state."""
+    """The open tracebacks of one attempt: a fold over lines, JSON as its state.
+
+    While `open` (by speaker) holds any, every line must be looked at.
+    """
 
     def __init__(self, state: Mapping[str, Any]) -> None:
         rows = dict(state.get("open", {}))
-        self._open = {str(k): _Open(int(v[0]), int(v[1]), str(v[2]), bool(v[3])) for k, v in rows.items()}
+        self.open = {str(k): _Open(int(v[0]), int(v[1]), str(v[2]), bool(v[3])) for k, v in rows.items()}
 
     def state(self) -> dict[str, Any]:
         """As JSON."""
-        return {"open": {k: [v.indent, v.lines, v.place, v.ignored] for k, v in self._open.items()}}
-
-    def __bool__(self) -> bool:
-        """Whether any traceback is open, so that every line must be looked at."""
-        return bool(self._open)
+        return {"open": {k: [v.indent, v.lines, v.place, v.ignored] for k, v in self.open.items()}}
 
     def see(self, speaker: str, text: str) -> Closed | None:
         """One line of a speaker. Gives `Closed` when the line is the last one of a traceback."""
-        current = self._open.get(speaker)
+        current = self.open.get(speaker)
         if (found := _HEAD.match(text)) is not None:
             self._begin(speaker, len(found["indent"]), current is not None and current.ignored)
             return None
@@ -61,16 +60,16 @@ class Tracebacks:
         return None if current is None else self._go_on(speaker, current, text)
 
     def _begin(self, speaker: str, indent: int, ignored: bool) -> None:
-        if speaker not in self._open and len(self._open) >= OPEN_AT_ONCE:
-            del self._open[next(iter(self._open))]
-        self._open[speaker] = _Open(indent, ignored=ignored)
+        if speaker not in self.open and len(self.open) >= OPEN_AT_ONCE:
+            del self.open[next(iter(self.open))]
+        self.open[speaker] = _Open(indent, ignored=ignored)
 
     def _go_on(self, speaker: str, current: _Open, text: str) -> Closed | None:
         current.lines += 1
         stripped = text.lstrip()
         if not stripped or current.lines > LONGEST:
             if current.ignored or current.lines > LONGEST:
-                del self._open[speaker]
+                del self.open[speaker]
             return None
         if (frame := _FRAME.match(text)) is not None:
             if _INSTALLED.search(frame["path"]) is None:
@@ -78,5 +77,5 @@ class Tracebacks:
             return None
         if len(text) - len(stripped) > current.indent:
             return None
-        del self._open[speaker]
+        del self.open[speaker]
         return Closed(current.place, current.ignored)

@@ -1,0 +1,260 @@
+"""How far is an attempt, at which rhythm, in which phase, with which checkpoints?"""
+
+import pytest
+
+from detectors.catalogue.catalogue import catalogue
+from detectors.catalogue.entries import Signature
+from tests.detectors.catalogue.building import START, Watching, at, records, step_line, unstamped_steps
+
+DIALECTS: dict[str, tuple[int | None, float | None, float | None]] = {
+    "prog.megatron": (42001, 1.2345, 2.104561),
+    "prog.megatron_eval": (None, None, None),
+    "prog.nemo2": (41, 1.02, 8.21),
+    "prog.nemo_step": (12, 1.03, None),
+    "prog.tqdm": (120, 0.25, 2.31),
+    "prog.hf": (None, None, None),
+    "prog.swift": (120, None, 2.1),
+    "prog.deepspeed": (120, None, None),
+    "prog.deepspeed_tput": (120, None, None),
+    "prog.titan": (10, None, 7.40123),
+    "prog.composer": (1200, None, None),
+    "prog.maxtext": (42, 3.12, 5.123),
+    "prog.olmo": (1200, None, None),
+    "prog.nanotron": (42, 1.2, None),
+    "prog.verl": (12, 81.2, 0.012),
+    "prog.llamafactory_jsonl": (120, None, 1.2),
+    "prog.iteration": (12, 0.8124, 3.1),
+    "prog.step_loss": (1200, None, None),
+    "prog.meters": (12 * 1251 + 300, None, 5.912),
+    "prog.fairseq": (997, None, 11.557),
+    "prog.epoch": (3, 412.07, None),
+}
+"""Step, seconds of a step and loss that the example of each dialect tells."""
+
+
+@pytest.mark.parametrize("entry", [e for e in catalogue().signatures if e.kind == "progress"], ids=lambda e: e.id)
+def test_every_dialect_tells_its_step(entry: Signature) -> None:
+    step, seconds, loss = DIALECTS[entry.id]
+    watching = Watching()
+    outcome = watching.see(records([entry.example]))
+    assert outcome.progress.last_step == step
+    if step is None:
+        assert outcome.points == ()
+        return
+    (point,) = outcome.points
+    assert (point.step, point.loss) == (step, loss)
+    assert point.seconds == pytest.approx(seconds) if seconds is not None else point.seconds is None
+
+
+def test_rhythm_is_learned_from_the_clock_when_lines_tell_no_seconds() -> None:
+    lines = [f"[Rank 0] step={10 * n}, skipped=0, lr=[1e-05], mom=[(0.9, 0.95)]" for n in range(1, 30)]
+    watching = Watching()
+    watching.see(records(lines, every=25))
+    progress = watching.outcome.progress
+    assert (progress.first_step, progress.last_step) == (10, 290)
+    assert progress.baseline_step_seconds == pytest.approx(2.5)
+    assert progress.last_step_at == at(28 * 25)
+    assert progress.phase == "training"
+
+
+def test_rhythm_of_steps_that_come_in_one_read_is_shared_out() -> None:
+    """Ten lines a read, all with the time of the read: 0.5 s each."""
+    watching = Watching()
+    for read in range(1, 10):
+        lines = [f"step {10 * read + n} | loss 3.0 | lr 0.1" for n in range(10)]
+        watching.see(records(lines, seconds=5 * read))
+    assert watching.outcome.progress.baseline_step_seconds == pytest.approx(0.5)
+
+
+def test_rhythm_of_a_backlog_comes_from_the_lines() -> None:
+    watching = Watching()
+    watching.see(records([step_line(step, 2.0) for step in range(1, 50)], seconds=9000))
+    assert watching.outcome.progress.baseline_step_seconds == pytest.approx(2.0)
+
+
+def test_a_step_is_dated_by_its_own_stamp() -> None:
+    line = f" [2026-05-01 12:00:03.5]{step_line(7)}"
+    watching = Watching()
+    watching.see(records([line], seconds=5))
+    assert watching.outcome.progress.last_step_at == at(3.5)
+
+
+def test_a_step_back_after_a_restart_is_not_progress_beyond() -> None:
+    watching = Watching()
+    watching.see(unstamped_steps(4200, 10, 0, 1))
+    watching.see(unstamped_steps(4001, 5, 60, 1))
+    assert watching.outcome.progress.last_step == 4209
+    assert watching.outcome.progress.first_step == 4200
+    watching.see(unstamped_steps(4006, 210, 65, 1))
+    assert watching.outcome.progress.last_step == 4215
+
+
+def test_step_lines_are_believed_before_bars_and_bars_of_downloads_never() -> None:
+    lines = []
+    for n in range(1, 8):
+        lines += [f"Downloading shards: {n}%|█ | {n}/100 [00:30<03:40,  4.00it/s]", step_line(1000 + n)]
+    watching = Watching()
+    watching.see(records(lines, every=1))
+    assert (watching.outcome.progress.first_step, watching.outcome.progress.last_step) == (1001, 1007)
+
+
+def test_a_bar_of_epochs_counts_on() -> None:
+    bars = [f"Epoch {e}:  12%|█▏ | {i}/1000 [00:30<03:40,  4.00it/s]" for e in (0, 1) for i in (120, 560, 1000)]
+    watching = Watching()
+    watching.see(records(bars, every=10))
+    assert watching.outcome.progress.last_step == 2000
+
+
+def test_points_are_at_most_one_a_second() -> None:
+    watching = Watching()
+    points = []
+    for turn in range(10):
+        points += watching.see(unstamped_steps(1 + 100 * turn, 100, 10 * turn, 0.1)).points
+    assert len(points) == 100
+    assert [point.step for point in points] == sorted(point.step for point in points)
+
+
+def test_numbers_beyond_reason_are_no_steps() -> None:
+    watching = Watching()
+    watching.see(records(["step: 999999999999999999999 loss: 1.0 grad_norm: 1 memory: 1 tps: 1"]))
+    assert watching.outcome.progress.last_step is None
+
+
+def test_dialects_are_bounded() -> None:
+    bars = [f"  1%|  | 1/{total} [00:30<03:40,  4.00it/s]" for total in range(100, 200)]
+    watching = Watching()
+    watching.see(records(bars))
+    assert len(watching.states["progress"]["counters"]) == 8
+
+
+CHECKPOINTS: list[tuple[str, str, list[int], list[int], str]] = [
+    ("Megatron begins", "ckpt.megatron_start", [], [], "saving"),
+    ("Megatron begins in the background", "ckpt.megatron_async", [], [], "training"),
+    ("Megatron is done", "ckpt.megatron_saved", [42000], [], "training"),
+    ("Megatron begins to load", "ckpt.megatron_loading", [], [], "loading"),
+    ("Megatron has loaded", "ckpt.megatron_loaded", [], [42000], "training"),
+    ("Megatron finds none", "ckpt.megatron_none", [], [], "training"),
+    ("NeMo is done", "ckpt.nemo_saved", [1000], [], "training"),
+    ("NeMo cleans up", "ckpt.nemo_unfinished", [], [], "training"),
+    ("NeMo resumes", "ckpt.nemo_resume", [], [], "loading"),
+    ("DeepSpeed begins", "ckpt.ds_save", [], [], "saving"),
+    ("Hugging Face begins: its start line proves nothing", "ckpt.hf_save", [], [], "saving"),
+    ("Hugging Face resumes", "ckpt.hf_resume", [], [500], "training"),
+    ("torchtitan is done, the step is the last one", "ckpt.titan_saved", [70], [], "training"),
+    ("torchtitan begins to load", "ckpt.titan_load", [], [], "loading"),
+    ("OLMo is done", "ckpt.olmo_saved", [1000], [], "training"),
+    ("OLMo has loaded", "ckpt.olmo_load", [], [1000], "training"),
+    ("Composer has loaded", "ckpt.composer", [], [1000], "training"),
+    ("MaxText is done", "ckpt.maxtext", [1000], [], "training"),
+    ("nanotron begins", "ckpt.nanotron", [], [], "saving"),
+    ("verl begins", "ckpt.verl", [], [], "saving"),
+    ("a tracker file is named", "ckpt.tracker_file", [], [], "training"),
+]
+
+
+@pytest.mark.parametrize(
+    ("name", "saved", "loaded", "phase"), [c[1:] for c in CHECKPOINTS], ids=[c[0] for c in CHECKPOINTS]
+)
+def test_checkpoint_lines(name: str, saved: list[int], loaded: list[int], phase: str) -> None:
+    watching = Watching()
+    watching.see(unstamped_steps(61, 10, 0, 1))
+    watching.see(records([catalogue().signature(name).example], seconds=20))
+    progress = watching.outcome.progress
+    assert (watching.saved, watching.loaded, progress.phase) == (saved, loaded, phase)
+    assert progress.last_checkpoint_step == (saved[-1] if saved else None)
+    assert progress.loaded_checkpoint_step == (loaded[-1] if loaded else None)
+
+
+def test_every_checkpoint_signature_has_its_case() -> None:
+    names = {entry.id for entry in catalogue().signatures if entry.id.startswith("ckpt.") and entry.kind != "crash"}
+    assert names == {case[1] for case in CHECKPOINTS}
+
+
+OTHER_WORDS: list[tuple[str, list[int], list[int]]] = [
+    ("[Torch] Checkpoint global_step120 is ready now!", [120], []),
+    ("Checkpoint saved", [70], []),
+    ("Saving checkpoint for step 1000 to '/ckpt/step1000'", [], []),
+    ("Finished loading the checkpoint in 12.31 seconds.", [], [70]),
+    ("Started an asynchronous checkpoint save for step 1000", [], []),
+    ("Checkpoint uploading finished!", [70], []),
+    ("Saved extra_state to /ckpt/global_step_20/actor/extra_state_rank_0.pt", [20], []),
+    ("Saved model to /ckpt/global_step_20/actor/model_rank_0.pt", [], []),
+    ("Resuming from /ckpt/global_step_20", [], []),
+    ("successfully saved local checkpoint from iteration   42000", [42000], []),
+    ("Successfully saved checkpoint from iteration    500 to /ckpt", [500], []),
+]
+
+
+@pytest.mark.parametrize(("line", "saved", "loaded"), OTHER_WORDS, ids=[c[0][:40] for c in OTHER_WORDS])
+def test_only_words_of_completion_prove_a_checkpoint(line: str, saved: list[int], loaded: list[int]) -> None:
+    watching = Watching()
+    watching.see(unstamped_steps(61, 10, 0, 1))
+    watching.see(records([line], seconds=20))
+    assert (watching.saved, watching.loaded) == (saved, loaded)
+
+
+PHASES: list[tuple[str, list[str], str]] = [
+    ("nothing yet", ["hello"], "starting"),
+    ("loading before the first step", [" loading checkpoint from /ckpt at iteration 12"], "loading"),
+    (
+        "loaded before the first step",
+        [" loading checkpoint from /ckpt", "Checkpoint successfully loaded"],
+        "starting",
+    ),
+    ("the first step", [step_line(1)], "training"),
+    ("step 0 of a bar", ["  0%|          | 0/1000 [00:00<?, ?it/s]"], "starting"),
+    ("an evaluation", [step_line(1), "***** Running Evaluation *****"], "evaluating"),
+    (
+        "an evaluation and its bar",
+        [step_line(1), "** Starting validation **", " 3%|  | 3/98 [00:01<00:40, 2.00it/s]"],
+        "training",
+    ),
+    (
+        "a titled bar does not end it",
+        [step_line(1), "> evaluating on valid", "Validation: 3%|  | 3/98 [00:01<00:40, 2it/s]"],
+        "evaluating",
+    ),
+    (
+        "an evaluation is over",
+        [step_line(1), "> evaluating on test", " validation loss at iteration 1 | lm loss value: 2"],
+        "training",
+    ),
+    ("a step ends a pause", [step_line(1), "saving checkpoint at iteration 1 to /ckpt", step_line(2)], "training"),
+    (
+        "the same step again does not",
+        [step_line(1), "saving checkpoint at iteration 1 to /ckpt", step_line(1)],
+        "saving",
+    ),
+    (
+        "a restart inside the job",
+        [step_line(1), "[default] Worker group FAILED. 2/3 attempts left; will restart worker group"],
+        "starting",
+    ),
+    ("the end", [step_line(1), "[after training is done] datetime: 2026-05-01 10:00:00"], "ended"),
+]
+
+
+@pytest.mark.parametrize(("lines", "phase"), [c[1:] for c in PHASES], ids=[c[0] for c in PHASES])
+def test_phases(lines: list[str], phase: str) -> None:
+    watching = Watching()
+    watching.see(records(lines, every=1))
+    assert watching.outcome.progress.phase == phase
+
+
+def test_nothing_is_known_of_an_attempt_without_lines() -> None:
+    outcome = Watching().see([], seconds=1)
+    assert outcome.progress.last_step is None
+    assert outcome.progress.phase == "starting"
+    assert outcome.findings == ()
+
+
+def test_a_state_of_another_version_is_dropped() -> None:
+    watching = Watching()
+    watching.see(unstamped_steps(1, 5, 0, 1))
+    watching.states = {name: {**state, "v": 0} for name, state in watching.states.items()}
+    watching.see(unstamped_steps(90, 2, 60, 1))
+    assert watching.outcome.progress.first_step == 90
+
+
+def test_the_start_is_the_start() -> None:
+    assert at(0) == START

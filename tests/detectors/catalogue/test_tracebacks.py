@@ -1,0 +1,82 @@
+"""Is a traceback one event, with its last line as class and the program's own frame as place?"""
+
+from tests.detectors.catalogue.building import Watching, records
+
+HEAD = "Traceback (most recent call last):"
+OWN = ['  File "/home/user/train.py", line 12, in step', "    loss.backward()"]
+TORCH = ['  File "/opt/lib/python3.11/site-packages/torch/_tensor.py", line 522, in backward', "    return run("]
+END = "ValueError: num_heads must be divisible by 8"
+
+
+def see(*turns: list[str]) -> Watching:
+    watching = Watching()
+    for number, lines in enumerate(turns):
+        watching.see(records(lines, seconds=number))
+    return watching
+
+
+def test_the_last_line_is_the_class_and_the_own_frame_the_place() -> None:
+    found = see([HEAD, *OWN, *TORCH, END]).found("py.valueerror")
+    assert found.count == 1
+    assert "in train.py:step" in found.sentence
+    assert found.evidence[0].line == END
+
+
+def test_a_traceback_goes_on_in_the_next_turn() -> None:
+    lines = [HEAD, *OWN, *TORCH, END]
+    whole = see(lines).findings
+    for cut in range(1, len(lines)):
+        assert see(lines[:cut], lines[cut:]).findings.keys() == whole.keys()
+
+
+def test_ranks_that_print_at_the_same_time_are_kept_apart() -> None:
+    mixed = []
+    other = ['  File "/home/user/input.py", line 7, in load', "    raise KeyError(name)"]
+    for first, second in zip([HEAD, *OWN, END], [HEAD, *other, "KeyError: 'tokens'"], strict=True):
+        mixed += [f"0: {first}", f"1: {second}"]
+    watching = see(mixed)
+    assert "in train.py:step" in watching.found("py.valueerror").sentence
+    assert "in input.py:load" in watching.found("py.syntax").sentence
+
+
+def test_an_error_that_no_signature_knows_is_still_an_error() -> None:
+    found = see([HEAD, *OWN, "queue.Empty"]).found("py.exception")
+    assert "in train.py:step" in found.sentence
+
+
+def test_noise_of_an_interpreter_that_ends_is_none() -> None:
+    noise = [
+        "Exception ignored in: <function _Iter.__del__ at 0x7f00>",
+        HEAD,
+        *TORCH,
+        "AttributeError: 'x' is gone",
+    ]
+    assert see(noise).findings == {}
+    after = see([*noise, "", HEAD, *OWN, END])
+    assert set(found.signature for found in after.findings.values()) == {"py.valueerror"}
+
+
+def test_a_warning_word_does_not_hide_the_end_of_a_traceback() -> None:
+    line = "ImportError: flash_attn is not installed"
+    assert see([line]).findings == {}
+    assert see([HEAD, *OWN, line]).found("py.import").count == 1
+
+
+def test_a_traceback_inside_an_indented_block() -> None:
+    lines = ["      " + line for line in [HEAD, *OWN, *TORCH, END]]
+    assert "in train.py:step" in see(lines).found("py.valueerror").sentence
+
+
+def test_chained_errors_are_events_of_their_own() -> None:
+    between = ["", "During handling of the above exception, another exception occurred:", ""]
+    other = ['  File "/home/user/input.py", line 7, in load', "    raise"]
+    watching = see([HEAD, *OWN, END, *between, HEAD, *other, "OSError: [Errno 28] No space left on device"])
+    assert "in train.py:step" in watching.found("py.valueerror").sentence
+    assert "in input.py:load" in watching.found("fs.enospc").sentence
+
+
+def test_open_tracebacks_are_bounded() -> None:
+    watching = see([f"{rank}: {HEAD}" for rank in range(1000)])
+    assert len(watching.states["reader"]["tracebacks"]["open"]) == 64
+    endless = see([HEAD, *["    deeper()"] * 5000])
+    assert endless.states["reader"]["tracebacks"]["open"] == {}
