@@ -74,6 +74,7 @@ def test_a_verdict_is_decided_once() -> None:
     assert decide(verdict, NOW) is not None
     assert decide(verdict, NOW) is None  # this worker read the row before the other one took it
     assert Advice.objects.count() == 1
+    assert events(EventType.NO_ADVICE) == []
 
 
 def test_nothing_is_stored_when_the_last_write_fails(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -342,6 +343,14 @@ def test_a_storm_asks_a_person_and_other_partitions_go_on() -> None:
     advice = decide(a_verdict(attempt, late, **UNKNOWN), late)
     assert advice is not None
     assert advice.operation == "restart"
+
+
+def test_restarts_that_came_to_nothing_make_no_storm() -> None:
+    cluster = a_cluster(nodes=200)
+    for number in range(3):
+        advice = an_advice(cluster, number, **UNKNOWN)
+        reject(newest_advice(advice.attempt), 1, "not now", OPERATOR, NOW)
+    assert an_advice(cluster, 4, **UNKNOWN).operation == "restart"
 
 
 class TestPolicyVersions:
