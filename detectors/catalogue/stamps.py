@@ -15,7 +15,6 @@ Stamps date symptoms and step times. Whether a job is silent is measured by `rea
 placed wrongly can never make a hang.
 """
 
-import calendar
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -30,16 +29,18 @@ OLDEST = timedelta(days=30)
 WITNESSES = 3
 
 _WITHIN = 200  # characters from the start of a line in which a stamp is looked for
-_MONTHS = {name: number for number, name in enumerate(calendar.month_abbr) if number}
+_MONTHS = {
+    name: number
+    for number, name in enumerate(
+        ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"), 1
+    )
+}
 _CLOCK = r"(?P<h>[01]\d|2[0-3]):(?P<m>[0-5]\d):(?P<s>[0-5]\d)(?:[.,](?P<f>\d{1,9}))?"
 _FORMATS: tuple[tuple[str, re.Pattern[str]], ...] = (
     (
         "iso",
         re.compile(
-            r"(?<![\d\-/])(?P<Y>20\d\d)-(?P<M>0[1-9]|1[0-2])-(?P<D>[0-3]\d)[ T_]"
-            + _CLOCK
-            + r"(?P<z>Z| UTC|[+\-]\d\d:?\d\d)?",
-            re.ASCII,
+            rf"(?<![\d\-/])(?P<iso>20\d\d-[01]\d-[0-3]\d[ T_]{_CLOCK})(?P<z>Z| UTC|[+\-]\d\d:?\d\d)?", re.ASCII
         ),
     ),
     ("glog", re.compile(r"(?:^|[\s\[:])[EWIF](?P<M>1[0-2]|0?[1-9])(?P<D>[0-3]\d) " + _CLOCK, re.ASCII)),
@@ -70,8 +71,11 @@ def parse(text: str, read_at: datetime) -> Stamp | None:
     head = text[:_WITHIN]
     for form, pattern in _FORMATS:
         found = pattern.search(head)
-        if found is not None and (wall := _wall(found.groupdict(), read_at)) is not None:
-            return Stamp(wall, form)
+        if found is not None:
+            part = found.groupdict()
+            wall = _iso(part) if form == "iso" else _wall(part, read_at)
+            if wall is not None:
+                return Stamp(wall, form)
     return None
 
 
@@ -132,6 +136,14 @@ def _plausible(moment: datetime, read_at: datetime) -> datetime | None:
     return moment if read_at - OLDEST <= moment <= read_at + ahead else None
 
 
+def _iso(part: Mapping[str, str | None]) -> datetime | None:
+    try:
+        wall = datetime.fromisoformat(part["iso"] or "")
+    except ValueError:  # 30 February
+        return None
+    return wall if part["z"] is None else _zoned(wall.replace(tzinfo=UTC), part["z"])
+
+
 def _wall(part: Mapping[str, str | None], read_at: datetime) -> datetime | None:
     month = part.get("M") or _MONTHS.get(part.get("B") or "")
     year = part.get("Y") or part.get("Y2")
@@ -149,13 +161,11 @@ def _wall(part: Mapping[str, str | None], read_at: datetime) -> datetime | None:
     if not moments:
         return None
     nearest = moments[0] if len(moments) == 1 else min(moments, key=lambda moment: abs(moment - read_at))
-    return _zoned(nearest, part.get("z"))
+    return nearest.replace(tzinfo=None)
 
 
-def _zoned(moment: datetime, zone: str | None) -> datetime:
-    """Aware when the line names its zone, else without one."""
-    if zone is None:
-        return moment.replace(tzinfo=None)
+def _zoned(moment: datetime, zone: str) -> datetime:
+    """The moment that reads so in the zone that the line names."""
     if zone in ("Z", " UTC"):
         return moment
     digits = zone[1:].replace(":", "")

@@ -4,7 +4,7 @@ import pytest
 
 from detectors.catalogue.catalogue import catalogue
 from detectors.catalogue.entries import Signature
-from tests.detectors.catalogue.building import START, Watching, at, records, step_line, unstamped_steps
+from tests.detectors.catalogue.building import Watching, at, records, step_line, unstamped_steps
 
 DIALECTS: dict[str, tuple[int | None, float | None, float | None]] = {
     "prog.megatron": (42001, 1.2345, 2.104561),
@@ -254,7 +254,3 @@ def test_a_state_of_another_version_is_dropped() -> None:
     watching.states = {name: {**state, "v": 0} for name, state in watching.states.items()}
     watching.see(unstamped_steps(90, 2, 60, 1))
     assert watching.outcome.progress.first_step == 90
-
-
-def test_the_start_is_the_start() -> None:
-    assert at(0) == START
