@@ -74,6 +74,8 @@ class Controller:
 
     def run_pass(self) -> bool:
         """One pass; returns whether something was done, so that it pays to look again at once."""
+        if not self._settings.controller.enabled:
+            return False
         self.standing.refresh(with_lease=self._own.open)
         works = self._works()
         try:

@@ -1,7 +1,7 @@
 """What can a next step be? The steps that the rows of `controller/table.py` give."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from controller.advice import Disposition, Operation, Reason
@@ -113,12 +113,13 @@ def requeue(*, running: bool) -> Make:
 
 def mark(view: View) -> Step:
     """Mark the hold that we have."""
-    return _mark(view, view.row.restarts, begins=False)
+    return _mark(view, view.row.restarts, "mark it")
 
 
 def mark_ahead(view: View) -> Step:
     """Mark a running job for the restart count that our requeue will give it (decisions 11)."""
-    return _mark(view, view.row.restarts + 1, begins=True)
+    why = view.advice.reason or "as advised"
+    return replace(_mark(view, view.row.restarts + 1, f"mark it, then requeue and hold it: {why}"), begins=True)
 
 
 def unmark(view: View) -> Step:
@@ -166,6 +167,6 @@ def filled(sentence: str, view: View) -> str:
     return sentence.format(word=row.word, why=row.reason or "no reason given", restarts=row.restarts)
 
 
-def _mark(view: View, restarts: int, *, begins: bool) -> Step:
+def _mark(view: View, restarts: int, sentence: str) -> Step:
     ours = view.mark_for(restarts)
-    return Step(f"mark it ({ours})", action=Action.MARK, text=with_mark(ours, view.comment.foreign), begins=begins)
+    return Step(f"{sentence} ({ours})", action=Action.MARK, text=with_mark(ours, view.comment.foreign))

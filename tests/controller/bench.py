@@ -7,7 +7,6 @@ from typing import Any
 
 from controller.client import Advisor
 from controller.config import Settings
-from controller.entries import Action
 from controller.journal import Journal
 from controller.loop import Controller
 from controller.plain import Voice
@@ -116,10 +115,6 @@ class Bench:
         """A second controller on another host."""
         changed = _with(self.settings, holder, folder / f"{holder}.jsonl")
         return Bench(changed, self.scheduler, self.clock, self.advisor)
-
-    def proved(self, action: Action) -> bool:
-        entries = self.journal.entries.values() if self.journal else ()
-        return any(entry.doing(action).seen_at for entry in entries)
 
 
 def _with(settings: Settings, holder: str, journal: Path) -> Settings:
