@@ -21,13 +21,17 @@ from audit.actor_kind import ActorKind
 from audit.event_type import EventType
 from audit.level import Level
 from audit.trail import Actor, Entry, record
+from detectors.models import Verdict
 from schedulers.states import FINAL, WAITING, JobState
+from workloads.mode import Mode
 from workloads.models import Attempt, ProgressPoint
+from workloads.opt_in import read_stored
 from workloads.subjects import subject_of
 
 log = logging.getLogger(__name__)
 
 REPORT_WAIT = timedelta(minutes=10)  # for the report of a controller that has begun
+MOST_GENERATIONS = 24  # of an advice that nobody carries out: six hours with the default life of 15 minutes
 CHUNK = 500  # sequences looked at together: a fixed number of queries each
 POLICY = Actor(ActorKind.RULE, "following")
 OPEN = (AdviceState.PENDING.value, AdviceState.AWAITING_APPROVAL.value)
@@ -67,10 +71,25 @@ def _close_late_advice(now: datetime) -> None:
     for advice in rows.filter(state__in=OPEN, expires_at__lte=now)[:CHUNK]:
         if not _half_done(advice, now):
             _abandon(advice, ReconciliationReason.ADVICE_EXPIRED, _why_late(advice), now)
+            _decide_again(advice, now)
     newer = Attempt.objects.filter(job=OuterRef("attempt__job"), index__gt=OuterRef("attempt__index"))
     asked = Q(operation=Operation.WAIT.value) | Q(state=AdviceState.AWAITING_APPROVAL.value)
     for advice in rows.filter(asked, Exists(newer), state__in=OPEN)[:CHUNK]:
         _abandon(advice, ReconciliationReason.ALREADY_SATISFIED, "the job was requeued meanwhile", now)
+
+
+def _decide_again(advice: Advice, now: datetime) -> None:
+    """A controller that was away finds a fresh advice when it comes back: a hanging job hangs until somebody acts.
+
+    Only where advice is carried out without a person, and `MOST_GENERATIONS` times at most; the guards look first
+    at whether there is still anything to do.
+    """
+    job, wish = advice.attempt.job, read_stored(advice.attempt.job.opt_in)
+    wanted = not wish.wants_peace if job.cluster.opt_out else wish.wants_action
+    acted_on = job.cluster.mode == Mode.ACTION == advice.mode_at_decision and advice.operation != Operation.WAIT
+    again = acted_on and wanted and job.live and advice.generation < MOST_GENERATIONS
+    if again and advice.verdict_id is not None:
+        Verdict.objects.filter(pk=advice.verdict_id, decide_due_at=None).update(decide_due_at=now)
 
 
 def _half_done(advice: Advice, now: datetime) -> bool:

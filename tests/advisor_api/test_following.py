@@ -4,7 +4,7 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from advisor_api.deciding import decide
+from advisor_api.deciding import decide, decide_all_due
 from advisor_api.following import follow
 from advisor_api.models import Advice, PolicyVersion, Sequence
 from advisor_api.policy.operation import Operation
@@ -163,6 +163,39 @@ class TestLateAdvice:
         assert outcomes() == []  # nobody tried, so nothing failed
         event = AuditEvent.objects.get(type="advice_state")
         assert event.sentence == "Advice 1 on 100-0 is closed: nobody carried it out in time."
+
+    def test_a_controller_that_comes_back_finds_a_fresh_one(self) -> None:
+        attempt = an_attempt(a_job(a_cluster()), state=JobState.RUNNING)
+        advice = decide(a_verdict(attempt, kind="hang", **UNKNOWN), NOW)
+        assert advice is not None
+        follow(advice.expires_at)
+        decide_all_due(advice.expires_at)
+        newest = Advice.objects.order_by("-generation")[0]
+        assert (newest.generation, newest.state, newest.operation) == (2, "pending", "restart")
+        assert newest.expires_at > advice.expires_at
+
+    @pytest.mark.parametrize(
+        "change",
+        [
+            {"cluster": {"mode": "monitor"}},
+            {"cluster": {"mode": "approve"}},
+            {"job": {"opt_in": {}}},
+            {"job": {"live": False}},
+            {"verdict": {"action": "ask"}},
+            {"advice": {"generation": 24}},
+        ],
+        ids=str,
+    )
+    def test_but_not_for_ever_and_not_where_nobody_acts(self, change: dict[str, dict[str, object]]) -> None:
+        cluster = a_cluster(**change.get("cluster", {}))
+        attempt = an_attempt(a_job(cluster), state=JobState.RUNNING)
+        advice = decide(a_verdict(attempt, kind="hang", **{**UNKNOWN, **change.get("verdict", {})}), NOW)
+        assert advice is not None
+        Job.objects.update(**change.get("job", {"live": True}))
+        Advice.objects.update(**change.get("advice", {"generation": 1}))
+        follow(advice.expires_at)
+        assert Advice.objects.get().state == "abandoned"
+        assert Verdict.objects.get().decide_due_at is None
 
     def test_nobody_approved_it(self) -> None:
         advice = an_advice(a_cluster(mode="approve"))
