@@ -14,6 +14,7 @@ from detectors.catalogue.catalogue import catalogue
 from detectors.catalogue.detector import Known, State, Step, quote, quote_from, stored_quote
 from detectors.catalogue.entries import Signature
 from detectors.catalogue.fingerprints import Normaliser, fingerprint
+from detectors.catalogue.kind import AnomalyKind
 from detectors.catalogue.linear import encoded
 from detectors.catalogue.matching import Hit
 from detectors.catalogue.readings import Reading
@@ -26,6 +27,7 @@ VICTIMS_KEPT = 24  # findings of everything else: a cascade leaves the causes th
 PER_SIGNATURE = 8  # further texts of the same signature share one finding
 EVIDENCE_KEPT = 5
 NAMED_AT_MOST = 32  # ranks and hosts that a finding lists
+STEPS_TRAINED_ON = 3  # steps after a line about a hang that refute it
 
 _CAUSES = (Role.ROOT, Role.CANDIDATE)
 
@@ -42,14 +44,28 @@ class Symptom:
     step: int | None
     place: str = ""
     injected: bool = False
+    last_step: int | None = None  # where the attempt was at the newest line
+    refuted: bool = False
     count: int = 0
     hosts: list[str] = field(default_factory=list)
     ranks: list[int] = field(default_factory=list)
     evidence: list[list[Any]] = field(default_factory=list)
 
-    def add(self, reading: Reading) -> None:
+    @property
+    def is_open_hang(self) -> bool:
+        """Whether later steps may still refute it: who trains on does not hang."""
+        kind = catalogue().signature(self.signature).anomaly_kind
+        return kind is AnomalyKind.HANG and not self.refuted and self.last_step is not None
+
+    def refute(self, step: int) -> bool:
+        """Whether the attempt, now at `step`, has trained on. Ranks print out of step by one or two."""
+        self.refuted = self.last_step is not None and step >= self.last_step + STEPS_TRAINED_ON
+        return self.refuted
+
+    def add(self, reading: Reading, step: int | None) -> None:
         """One more line of it."""
         self.count += 1
+        self.last_step = step
         if len(self.evidence) < EVIDENCE_KEPT:
             self.evidence.append(stored_quote(quote(reading)))
         self.hosts += [host for host in reading.hosts if host not in self.hosts][: NAMED_AT_MOST - len(self.hosts)]
@@ -65,11 +81,16 @@ def fold(state: State, readings: Sequence[Reading], known: Known, context: Conte
     beyond = int(state.get("beyond", 0))
     normalised = Normaliser(frozenset(context.nodes) | {node.partition(".")[0] for node in context.nodes})
     touched: dict[str, None] = {}
+    ended: list[str] = []
+    waiting = [key for key, symptom in symptoms.items() if symptom.is_open_hang]
     for index, reading in enumerate(readings):
+        step, phase = known.at[index]
+        if waiting and step is not None:
+            ended += [key for key in waiting if symptoms[key].refute(step)]
+            waiting = [key for key in waiting if not symptoms[key].refuted]
         fault = reading.fault
         if fault is None or fault.signature.symptom in ("none", "nan"):
             continue
-        step, phase = known.at[index] if known.at else (None, "")
         print_ = _fingerprint(fault, reading, normalised, phase)
         key = _key(symptoms, fault, print_)
         if key is None:
@@ -77,11 +98,13 @@ def fold(state: State, readings: Sequence[Reading], known: Known, context: Conte
             continue
         if key not in symptoms:
             symptoms[key] = _begin(fault, reading, print_, step)
-        symptoms[key].add(reading)
+        symptoms[key].add(reading, step)
         touched[key] = None
+        if symptoms[key].is_open_hang and key not in waiting:
+            waiting.append(key)
     findings = tuple(_finding(key, symptoms[key]) for key in touched)
     made = {"symptoms": {key: dict(vars(symptom)) for key, symptom in symptoms.items()}, "beyond": beyond}
-    return Step(made, known, findings)
+    return Step(made, known, findings, tuple(ended))
 
 
 def _fingerprint(fault: Hit, reading: Reading, normalised: Normaliser, phase: str) -> str:

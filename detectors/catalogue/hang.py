@@ -97,7 +97,7 @@ def fold(state: State, readings: Sequence[Reading], known: Known, context: Conte
     if memory.key or not _judged(context) or quiet_at is None or rhythm.phase == "ended":
         return Step(memory.state(), known, ended=ended)
     start = max(quiet_at, memory.since) if memory.since is not None else quiet_at
-    seen_until = min(now, context.last_read_at) if context.last_read_at is not None else now
+    seen_until = min(now, context.last_read_at or now)
     silence = (seen_until - start).total_seconds()
     limit = allowance(rhythm, context.limits)
     witness = memory.witness if memory.witness_at is not None and memory.witness_at >= start else ""
@@ -138,7 +138,8 @@ def allowance(rhythm: Rhythm, limits: Mapping[str, float]) -> Allowance:
 
 
 def _judged(context: Context) -> bool:
-    return context.state is JobState.RUNNING and not context.blind
+    """Only what runs, can be read and was read."""
+    return context.state is JobState.RUNNING and not context.blind and context.last_read_at is not None
 
 
 def _quiet_at(rhythm: Rhythm, context: Context) -> datetime | None:

@@ -33,18 +33,24 @@ _SYSLOG = re.compile(
 )
 _LABEL = re.compile(r"(?:slurmd\[|slurmstepd\[)?(?P<host>[A-Za-z][\w.\-]{0,252})\]?(?:\[\d{1,10}\])?: ", re.ASCII)
 _MONITOR = re.compile(r"\[RankMonitorServer\d{0,7}@(?P<host>[\w.\-]{1,253}):(?P<local>\d{1,4})\]", re.ASCII)
+_GROUP = re.compile(
+    r"\[PG (?:ID )?(?P<id>\d{1,9})(?: PG GUID (?P<guid>[^\s(\]]{1,64}))?"
+    r" ?(?:\((?P<name>[^)]{0,64})\))? ?Rank \d{1,7}\]",
+    re.ASCII,
+)
 _SPAN = re.compile(r"(\d{1,7})(?:-(\d{1,7}))?", re.ASCII)
 _AGENT_SUFFIX = re.compile(r"_\d+_\d+\Z", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
 class Speaker:
-    """Who says a line. `gpu` is the ordinal on the host."""
+    """Who says a line. `gpu` is the ordinal on the host, `group` PyTorch's process group as `id/name`."""
 
     host: str | None = None
     rank: int | None = None
     local_rank: int | None = None
     gpu: int | None = None
+    group: str | None = None
 
 
 class Places:
@@ -118,7 +124,7 @@ class Places:
         host = self.node(host) or self.host_at(said.address) or self.host_of(rank)
         if rank is None and host is not None and (local is not None or gpu is not None):
             rank = self._gpus.get(f"{host}/{gpu if local is None else local}")
-        return Speaker(host, rank, local, gpu)
+        return Speaker(host, rank, local, gpu, _group(text))
 
     def learn_map(self, text: str) -> None:
         """From a line in which NCCL says who it is: rank, host, GPU; or which address a host has."""
@@ -169,6 +175,12 @@ class Places:
         if self._block != "agreed" or rank >= self._per_node * len(self._nodes):
             return None
         return self._nodes[rank // self._per_node]
+
+
+def _group(text: str) -> str | None:
+    """The process group in `[PG ID 0 PG GUID 0(default_pg) Rank 14]`; the rank there is one of the group's own."""
+    found = _GROUP.search(text[:300]) if "[PG " in text else None
+    return f"{found['id']}/{found['name'] or found['guid'] or ''}" if found is not None else None
 
 
 def numbers(text: str) -> list[int]:

@@ -73,7 +73,7 @@ class Tracebacks:
             return None
         if (frame := _FRAME.match(text)) is not None:
             if _INSTALLED.search(frame["path"]) is None:
-                current.place = f"{frame['path'].rsplit('/', 1)[-1]}:{frame['function']}"
+                current.place = f"{frame['path'].rsplit('/', 1)[-1][:80]}:{frame['function'][:80]}"
             return None
         if len(text) - len(stripped) > current.indent:
             return None

@@ -26,7 +26,7 @@ _ORDER = {Role.ROOT: 0, Role.CANDIDATE: 1, Role.CONFIRM: 2, Role.SECONDARY: 3}
 
 @dataclass(frozen=True)
 class Score:
-    """One snippet. `None`: the question does not apply. `layer` counts `user` as `application`, as its domain says."""
+    """One snippet. `None`: the question does not apply. A layer `user` counts as `application`, its domain."""
 
     name: str
     kind: str

@@ -389,6 +389,32 @@ def test_a_report_that_healthy_jobs_print_too_is_no_finding() -> None:
     assert dead([line]).findings == {}
 
 
+WATCHDOG = (
+    "[rank0]: Watchdog caught collective operation timeout: WorkNCCL(SeqNum=1580, OpType=ALLREDUCE,"
+    " Timeout(ms)=600000) ran for 600060 milliseconds before timing out."
+)
+
+
+def test_a_hang_that_was_only_said_is_over_when_the_job_trains_on() -> None:
+    watching = Watching()
+    watching.see(unstamped_steps(1, 25, 0, 1))
+    watching.see(records([WATCHDOG], seconds=30))
+    found = watching.found("pg.watchdog_timeout")
+    assert (found.kind, found.role, found.step) == (AnomalyKind.HANG, Role.SECONDARY, 25)
+    watching.see(unstamped_steps(26, 2, 31, 1))
+    assert watching.ended == []
+    watching.see(unstamped_steps(28, 2, 33, 1))
+    assert watching.ended == [found.key]
+    watching.see(unstamped_steps(30, 5, 35, 1))
+    assert watching.ended == [found.key]
+
+
+def test_what_broke_stays_broken_when_the_job_trains_on() -> None:
+    watching = Watching()
+    watching.see(records([step_line(1), ECC, *[step_line(n) for n in range(2, 30)]], every=1))
+    assert watching.ended == []
+
+
 NAN = " iteration {0:8d}/  500000 | consumed samples: 1 | elapsed time per iteration (ms): 1.0 | grad norm: 0.4 |"
 
 

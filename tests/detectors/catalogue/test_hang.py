@@ -78,6 +78,7 @@ NOT_JUDGED: list[tuple[str, dict[str, object]]] = [
     ("ended", {"state": JobState.COMPLETED}),
     ("unknown", {"state": JobState.UNKNOWN}),
     ("not read since", {"last_read_at": at(400)}),
+    ("never read", {"last_read_at": None}),
 ]
 
 

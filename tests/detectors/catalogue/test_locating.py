@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 import pytest
 
+from detectors.catalogue.cleaning import NOTHING
 from detectors.catalogue.locating import Places, numbers
 from detectors.catalogue.records import Record
 from tests.detectors.catalogue.building import NODES, START, Watching, context, records
@@ -160,6 +161,21 @@ def test_numbers_of_ranks(text: str, ranks: list[int]) -> None:
 def test_ranks_named_by_one_line_are_bounded() -> None:
     assert len(numbers("0-9999999")) == 64
     assert len(numbers(",".join(str(n) for n in range(1000)))) == 64
+
+
+@pytest.mark.parametrize(
+    ("line", "group"),
+    [
+        ("[PG ID 0 PG GUID 0(default_pg) Rank 14] text", "0/default_pg"),
+        ("[rank2]:[E602 x.cpp:2268] [PG ID 1 PG GUID 1 Rank 2]  failure", "1/1"),
+        ("[PG 0 (default_pg) Rank 12] text", "0/default_pg"),
+        ("[PG 3 Rank 12] text", "3/"),
+        ("[Rank 12] text", None),
+    ],
+)
+def test_the_process_group_is_told(line: str, group: str | None) -> None:
+    record = Record("job.log", 0, line, START)
+    assert Places({}, NODES).speaker(line, NOTHING, record).group == group
 
 
 def test_the_map_is_bounded() -> None:
