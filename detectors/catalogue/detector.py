@@ -53,7 +53,6 @@ class Known:
     points: tuple[ProgressPoint, ...] = ()
     saved: tuple[int, ...] = ()
     loaded: tuple[int, ...] = ()
-    findings: tuple[Finding, ...] = ()
     line_at: datetime | None = None  # newest read of this turn, whatever its line says
 
 

@@ -1,7 +1,7 @@
 """How far is the attempt, at which rhythm does it move, and what is it doing?"""
 
 import statistics
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
@@ -252,8 +252,3 @@ def _rhythm(course: Course) -> Rhythm:
 def _later(one: datetime | None, other: datetime | None) -> datetime | None:
     known: list[datetime] = [at for at in (one, other) if at is not None]
     return max(known, default=None)
-
-
-def read_state(state: Mapping[str, Any]) -> Course:
-    """A stored state, for tests and the console's explanation of a limit."""
-    return Course.of(state)

@@ -39,6 +39,15 @@ def test_ranks_that_print_at_the_same_time_are_kept_apart() -> None:
     assert "in input.py:load" in watching.found("py.syntax").sentence
 
 
+def test_somebody_else_who_prints_between_does_not_end_it() -> None:
+    between = [
+        "[2026-05-01 10:00:00,123] [INFO] prefetched 3 batches",
+        " 12%|█▏ | 120/1000 [00:30<03:40,  4.00it/s]",
+    ]
+    watching = see([HEAD, *OWN, *between, END])
+    assert "in train.py:step" in watching.found("py.valueerror").sentence
+
+
 def test_an_error_that_no_signature_knows_is_still_an_error() -> None:
     found = see([HEAD, *OWN, "queue.Empty"]).found("py.exception")
     assert "in train.py:step" in found.sentence

@@ -1,7 +1,7 @@
 """How fast is the catalogue? `python -m tests.detectors.catalogue.throughput` prints it; nothing asserts it.
 
-Processor time, not wall time. The mix: 10 % step lines of Megatron-LM (their share of the bytes is larger), 90 % lines
-that say nothing, some of them with words that the filter looks for.
+Processor time, not wall time. The mix: 10 % step lines of Megatron-LM (their share of the bytes is larger), 90 %
+lines that say nothing.
 """
 
 import os
