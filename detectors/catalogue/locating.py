@@ -63,7 +63,7 @@ class Places:
         self._per_node = int(state.get("per_node", 0))
         self._block = str(state.get("block", ""))
         self._nodes = tuple(nodes)
-        self._full = {node.partition(".")[0]: node for node in nodes} | {node: node for node in nodes}
+        self.labels = {node.partition(".")[0]: node for node in nodes} | {node: node for node in nodes}
 
     def state(self) -> dict[str, Any]:
         """As JSON."""
@@ -84,7 +84,7 @@ class Places:
             return None
         if not self._nodes:
             return name if hostlist.is_node_name(name) else None
-        return self._full.get(name) or self._full.get(name.partition(".")[0])
+        return self.labels.get(name) or self.labels.get(name.partition(".")[0])
 
     def named(self, expression: str) -> list[str]:
         """Nodes of the attempt in a Slurm node expression or a launcher's node name."""

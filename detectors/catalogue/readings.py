@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
@@ -15,6 +15,7 @@ from detectors.catalogue.matching import Hit
 from detectors.catalogue.records import LINE_LIMIT, Context, Record
 from detectors.catalogue.tracebacks import Closed, Tracebacks
 
+LABEL_LIMIT = 64  # characters from the start of a line within which a host's label ends
 PARTIALS_AT_ONCE = 64  # streams with an unfinished line of a container runtime
 
 _EXCEPTION = re.compile(r"\s{0,64}[A-Za-z_][\w.]{0,200}(?:: |:?$)")
@@ -73,11 +74,15 @@ class Reader:
         """The readings of `records`, in their order. Most lines cost one look at a set of patterns and no more."""
         candidates, tracebacks, partials = self._matcher.candidates, self._tracebacks.open, self._partials
         readings: list[Reading] = []
+        labels = self.places.labels
         for record in records:
             line = record.line
             cleaned = None
-            if partials or not is_plain(line):
-                cleaned = self._whole(record.stream, clean(line))
+            end = line.find(": ", 1, LABEL_LIMIT)
+            labelled = end > 0 and line[:end] in labels
+            if labelled or partials or not is_plain(line):
+                whole = self._labelled(line, end) if labelled else clean(line)
+                cleaned = self._whole(record.stream, whole)
                 if cleaned is None:
                     continue
                 line = cleaned.text
@@ -89,6 +94,11 @@ class Reader:
             if reading is not None:
                 readings.append(reading)
         return readings
+
+    def _labelled(self, line: str, end: int) -> Cleaned:
+        """A line that `pdsh`, `mpirun` or a program has labelled with its host."""
+        inner = clean(line[end + 2 :])
+        return replace(inner, said=replace(inner.said, host=self.places.labels[line[:end]]))
 
     def _whole(self, stream: str, cleaned: Cleaned) -> Cleaned | None:
         """The line joined with the parts before it; `None` while its end is missing."""

