@@ -61,7 +61,7 @@ def cluster_rows(now: datetime, only: Cluster | None = None) -> list[ClusterRow]
 def pauses_of(clusters: list[Cluster], now: datetime) -> dict[int, list[Pause]]:
     """The pauses that hold at `now`, by cluster."""
     found: dict[int, list[Pause]] = {}
-    for pause in Pause.objects.filter(cluster__in=clusters, since__lte=now, until__gt=now).order_by("until"):
+    for pause in Pause.objects.filter(cluster__in=clusters, until__gt=now).order_by("until"):
         found.setdefault(pause.cluster_id, []).append(pause)
     return found
 

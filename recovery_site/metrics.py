@@ -94,12 +94,16 @@ def recovery_latencies() -> Iterator[HistogramMetricFamily]:
 def outcomes() -> CounterMetricFamily:
     """How recoveries ended."""
     family = CounterMetricFamily("rekindle_recoveries", "Recoveries by outcome", labels=("cluster", "outcome"))
+    # A stop, and advice that nobody acted on, are no failed recoveries.
+    ended_without_progress = Q(
+        closed_at__isnull=False, resumed_at__isnull=True, commanded_at__isnull=False, advice__operation="restart"
+    )
     rows = Sequence.objects.order_by().values(cluster=F("advice__attempt__job__cluster__name"))
     for row in rows.annotate(
         restarted=Count("pk", filter=Q(restarted_at__isnull=False)),
         resumed=Count("pk", filter=Q(resumed_at__isnull=False)),
         completed=Count("pk", filter=Q(completed_at__isnull=False)),
-        failed=Count("pk", filter=Q(closed_at__isnull=False, resumed_at__isnull=True)),
+        failed=Count("pk", filter=ended_without_progress),
     ):
         for outcome in ("restarted", "resumed", "completed", "failed"):
             family.add_metric((row["cluster"], outcome), row[outcome])

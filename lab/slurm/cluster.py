@@ -96,6 +96,18 @@ class SlurmCluster:
         """Let a hung daemon run again (SIGCONT)."""
         self.processes.send(name, signal.SIGCONT)
 
+    def forget_jobs(self, next_number: int) -> None:
+        """Lose all jobs, as a controller with an empty state folder does; numbers begin again at `next_number`."""
+        self._cancel_jobs()
+        self.down("slurmctld")
+        shutil.rmtree(self.layout.folder / "state")
+        (self.layout.folder / "state").mkdir(mode=0o755)
+        kept = [line for line in self.layout.conf.read_text().splitlines() if not line.startswith("FirstJobId=")]
+        self.layout.conf.write_text("\n".join([*kept, f"FirstJobId={next_number}", ""]))
+        self.up("slurmctld")
+        self.client(["scontrol", "update", "PartitionName=main", "State=UP"])
+        self._expect(self._all_idle, 40, "the nodes")
+
     def submit(self, script: str, *options: str) -> int:
         """Submit a batch script with sbatch's options; returns the job's number."""
         answer = self.client(["sbatch", "--parsable", *options], text=script, seconds=30)

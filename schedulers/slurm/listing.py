@@ -4,7 +4,7 @@ A job's name, comment and paths are written by its user and may hold any sign, c
 (observed). So the borders between fields carry a random part that is new in each call: a name cannot contain it.
 """
 
-import secrets
+import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -57,7 +57,7 @@ class Borders:
     @classmethod
     def fresh(cls) -> "Borders":
         """Borders that nobody can have guessed: 36 random bits. No comma, no colon, no digit in front."""
-        chance = secrets.token_urlsafe(6)[:6]
+        chance = os.urandom(3).hex()
         return cls(f"\x1f{chance}", f"\x1e{chance}")
 
     def layout(self) -> str:

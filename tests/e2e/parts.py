@@ -12,7 +12,7 @@ from typing import Any
 
 from lab.slurm.cluster import SlurmCluster
 from lab.stores.stores import Stores, free_port
-from tests.e2e.rig import ROOT, Person, Running, clean_environment, types, until
+from tests.e2e.rig import ROOT, Person, Running, clean_environment, told, types, until
 
 PYTHON = sys.executable
 OPT_IN = {"nvidia-recovery": {"environment": "test", "mode": "action"}, "APS": {"auto_resume_mode": "requeue"}}
@@ -216,7 +216,10 @@ def assert_recovered_once(person: Person, cluster: str, number: int, seconds: fl
         trail = person.trail(cluster, number)
         return trail if "training_completed" in types(trail) else None
 
-    trail = until(completed, seconds, f"job {number} recovered and completed", pause=1)
+    def story() -> str:
+        return f"job {number} recovered and completed:\n{told(person.trail(cluster, number))}"
+
+    trail = until(completed, seconds, story, pause=1)
     first, second = person.attempts(cluster, number)
     excluded = [event["payload"]["excluded_nodes"] for event in advice_of(trail)]
     assert len(excluded) == 1 and len(excluded[0]) == 1, excluded

@@ -18,14 +18,17 @@ ROOT = Path(__file__).resolve().parents[2]
 Found = TypeVar("Found")
 
 
-def until(question: Callable[[], Found], seconds: float, what: str, pause: float = 0.3) -> Found:
+def until(
+    question: Callable[[], Found], seconds: float, what: str | Callable[[], str], pause: float = 0.3
+) -> Found:
     """The first answer that is true, asked again and again; fails with `what` was waited for."""
     deadline = time.monotonic() + seconds
     while True:
         answer = question()
         if answer:
             return answer
-        assert time.monotonic() < deadline, f"not within {seconds:.0f} s: {what}"
+        if time.monotonic() > deadline:
+            raise AssertionError(f"not within {seconds:.0f} s: {what if isinstance(what, str) else what()}")
         time.sleep(pause)
 
 
@@ -145,6 +148,11 @@ class Person:
             cursor = page.get("cursor", "")
             if not cursor or not page["items"]:
                 return items
+
+
+def told(trail: Sequence[Mapping[str, Any]]) -> str:
+    """A trail as text, for a failing test."""
+    return "\n".join(f"{event['attemptIndex']} {event['eventType']}: {event['sentence']}" for event in trail)
 
 
 def types(trail: Sequence[Mapping[str, Any]]) -> list[str]:
