@@ -1,5 +1,6 @@
 """Is a recorded listing read as it was meant, and is a broken one never taken for a shorter one?"""
 
+import math
 from datetime import UTC, datetime
 
 import pytest
@@ -249,6 +250,15 @@ def test_borders_differ_in_each_call_and_are_asked_of_slurm():
     assert first != second
     assert first.layout().count(first.field) == len(COLUMNS) - 1
     assert first.layout().endswith(f":{first.record}")
+
+
+def test_a_million_guesses_in_names_and_paths_hit_no_border():
+    """A forged record could carry our mark, and the watchdog would release what an administrator holds."""
+    borders = Borders.fresh()
+    alphabets = [26 * 2 + 10 + 2 if sign.isalnum() or sign in "-_" else 1 for sign in borders.field]
+    assert math.prod(alphabets) >= 2**48
+    fresh = "".join(Borders.fresh().field[1:] for _ in range(200))
+    assert len(set(fresh)) > 50  # all 64 signs are used, not 16
 
 
 @settings(deadline=None)
