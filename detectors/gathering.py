@@ -17,6 +17,7 @@ from workloads.attempt_logs import log_patterns_of
 from workloads.models import Attempt
 
 TURN_FACTOR = 2  # times REKINDLE_READ_BYTES: what one attempt may take in one turn, over all its files
+LINES_TOGETHER = 200_000  # lines of one attempt after which the turn ends: an empty one takes memory, too
 KEYS = 5_000  # in one IN (…): SQLite takes at most 32,766 parameters
 
 
@@ -191,10 +192,10 @@ def _read(reading: _Reading, stored: Stored, before: Before) -> News:
     # Whoever moved least comes first: a log that grows without end must not starve the others.
     places.sort(key=lambda place: (place[2].revision if place[2] else 0, place[1].name))
     most = settings.REKINDLE["REKINDLE_READ_BYTES"]
-    left = most * TURN_FACTOR
+    left, lines_left = most * TURN_FACTOR, LINES_TOGETHER
     streams = []
     for source, stream, feed in places:
-        if left <= 0:
+        if left <= 0 or lines_left <= 0:
             streams.append(StreamNews(source, Portion(stream, None, at_end=False), feed))
             continue
         earlier = before.get((attempt.job.cluster_id, source.name, stream_key(stream.name)), ())
@@ -204,6 +205,7 @@ def _read(reading: _Reading, stored: Stored, before: Before) -> News:
         )
         portion = source.read(asked, stream, known, min(most, left), reading.now)
         left -= sum(len(record.line) for record in portion.records)
+        lines_left -= len(portion.records)
         streams.append(StreamNews(source, portion, feed))
     streams.sort(key=lambda news: news.stream.name)
     return News(

@@ -33,7 +33,8 @@ def paths_of(pattern: LogPattern, roots: Sequence[str]) -> list[str]:
     """Existing paths that the pattern's glob matches, sorted, at most `FILES_LIMIT`."""
     if not pattern.wild:
         path = plain(pattern.glob)
-        return [path] if os.path.lexists(path) else []
+        # One that lies outside is left to the opening, which refuses it whether it exists or not.
+        return [path] if os.path.lexists(path) or not below(path, roots) else []
     parts = pattern.glob.split("/")
     first_wild = next((place for place, part in enumerate(parts) if _WILD.search(part)), len(parts))
     start = plain("/".join(parts[:first_wild])) or "/"

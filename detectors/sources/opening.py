@@ -38,11 +38,13 @@ def real_roots(roots: Sequence[str]) -> tuple[str, ...]:
 
 @contextmanager
 def opened(path: str, roots: Sequence[str], owner: int | None) -> Iterator[Opened]:
-    """Open a regular file below one of the (real) roots, owned by `owner` when that is known.
+    """Open a regular file below one of the (real) roots that `owner` owns; nothing when that is not known.
 
     Raises `NotThere` or `Unreadable`. Links inside the roots are followed once, by the real path; the file that
     is opened is the one that was checked.
     """
+    if owner is None:
+        raise Unreadable("the job's user id is not known, so nobody's file is its own")
     real = _real(path)
     root = next((root for root in roots if real.startswith(root.rstrip("/") + "/")), None)
     if root is None:
@@ -58,14 +60,13 @@ def _real(path: str) -> str:
     if not path.startswith("/") or "\0" in path or ".." in path.split("/"):
         raise Unreadable("it is not an absolute path without '..'")
     try:
-        return os.path.realpath(path, strict=True)
-    except (FileNotFoundError, NotADirectoryError):
-        raise NotThere("no such file") from None
+        # Not strict: whether something outside the roots exists is not told. Inside, the walk down will see.
+        return os.path.realpath(path)
     except (OSError, ValueError) as error:
         raise Unreadable(_reason(error)) from None
 
 
-def _open_below(root: str, parts: Sequence[str], owner: int | None) -> int:
+def _open_below(root: str, parts: Sequence[str], owner: int) -> int:
     """Walk down from the root; every component is opened from its parent's descriptor."""
     try:
         folder = os.open(root, _FOLDER)
@@ -79,7 +80,7 @@ def _open_below(root: str, parts: Sequence[str], owner: int | None) -> int:
         # Looked at before it is opened: opening some devices does something.
         _checked(os.stat(parts[-1], dir_fd=folder, follow_symlinks=False), owner)
         return os.open(parts[-1], _FILE, dir_fd=folder)
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         raise NotThere("no such file") from None
     except OSError as error:
         raise Unreadable(_reason(error)) from None
@@ -87,10 +88,10 @@ def _open_below(root: str, parts: Sequence[str], owner: int | None) -> int:
         os.close(folder)
 
 
-def _checked(status: os.stat_result, owner: int | None) -> os.stat_result:
+def _checked(status: os.stat_result, owner: int) -> os.stat_result:
     if not stat.S_ISREG(status.st_mode):
         raise Unreadable(f"it is {_kind(status.st_mode)}, not a regular file")
-    if owner is not None and status.st_uid != owner:
+    if status.st_uid != owner:
         raise Unreadable(f"it belongs to user id {status.st_uid}, not to the job's user ({owner})")
     return status
 

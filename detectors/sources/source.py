@@ -16,8 +16,8 @@ Position = Mapping[str, Any]
 class Asked:
     """Which lines are wanted: those of one attempt.
 
-    `owner` is the user id that must own its files, `None` when unknown. `taken_over_at` is when the next attempt
-    of the job began, which may write to the same files; `listed_at` when the scheduler was last listed.
+    `owner` is the user id that must own its files; when unknown (`None`) none is read. `taken_over_at` is when the
+    next attempt of the job began, which may write to the same files; `listed_at` when the scheduler was last listed.
     """
 
     patterns: tuple[LogPattern, ...]

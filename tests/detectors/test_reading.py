@@ -17,6 +17,7 @@ from detectors.catalogue.catalogue import catalogue
 from detectors.catalogue.kind import AnomalyKind
 from detectors.catalogue.layer import Layer
 from detectors.catalogue.records import Context, Evidence, Finding, Outcome, Progress, Record
+from detectors.gathering import LINES_TOGETHER, gather
 from detectors.models import Anomaly, Excerpt, Feed, Observation, Watch
 from detectors.reading import read_attempt, read_attempts
 from schedulers.states import JobState
@@ -301,6 +302,16 @@ class TestDue:
             read_attempt(due, at, counting)
             turns += 1
         assert seen(attempt) == 200 and turns == 5
+
+    def test_files_of_empty_lines_become_no_million_records_at_once(self, attempt: Attempt) -> None:
+        cluster = attempt.job.cluster
+        cluster.log_patterns = [f"{cluster.log_roots[0]}/%j_%t.log"]
+        cluster.save()
+        for rank in range(12):
+            (Path(cluster.log_roots[0]) / f"{attempt.job.number}_{rank}.log").write_text("\n" * 49_000)
+        (news,) = gather([again(attempt)], now())
+        assert len(news.records) <= LINES_TOGETHER + 50_000
+        assert not all(stream.portion.at_end for stream in news.streams)
 
     def test_an_ended_attempt_is_read_to_the_end_judged_and_left(self, attempt: Attempt) -> None:
         Log.of(attempt).write("one", ECC)

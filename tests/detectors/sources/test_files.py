@@ -342,7 +342,7 @@ class TestHostilePaths:
 
     def test_a_loop_of_links(self, reader: Reader) -> None:
         reader.path.symlink_to(reader.path)
-        assert "level" in self.trouble(reader)
+        assert self.trouble(reader) == "it is a link, not a regular file"
 
     def test_a_root_that_is_a_link_is_trusted(self, tmp_path: Path) -> None:
         (tmp_path / "real").mkdir()
@@ -367,6 +367,18 @@ class TestHostilePaths:
         reader.path.write_text("root's own\n")
         reader.asked = replace(reader.asked, owner=os.getuid() + 1)
         assert self.trouble(reader).startswith("it belongs to user id")
+
+    def test_a_job_of_nobody_known_has_no_files(self, reader: Reader) -> None:
+        """A client can register a job under any name; its files would be anybody's."""
+        reader.path.write_text("one\n")
+        reader.asked = replace(reader.asked, owner=None)
+        assert self.trouble(reader) == "the job's user id is not known, so nobody's file is its own"
+
+    @pytest.mark.parametrize("target", ["/etc/passwd", "/etc/no-such-file", "/root/no-such-folder/file"])
+    def test_nothing_is_told_of_what_stands_outside(self, reader: Reader, target: str) -> None:
+        """Whether it exists is no business of the job's owner."""
+        reader.path.symlink_to(target)
+        assert self.trouble(reader) == "it lies outside the cluster's log_roots"
 
     def test_a_file_swapped_for_a_link_between_check_and_opening(
         self, reader: Reader, monkeypatch: pytest.MonkeyPatch
@@ -408,6 +420,11 @@ class TestHostilePaths:
 
 
 class TestFinding:
+    @pytest.mark.parametrize("path", ["/etc/passwd", "/etc/no-such-file"])
+    def test_a_path_outside_is_answered_alike_whether_it_exists(self, tmp_path: Path, path: str) -> None:
+        found = self.find(tmp_path, path)
+        assert [stream.name for stream in found.streams] == [path]
+
     def find(self, root: Path, *patterns: str, **changes: Any) -> Any:
         wanted = log_patterns(replace(NAMES, work_dir=str(root)), patterns, [], "own.log", "/dev/null")
         return FileSource().find(asked(root, patterns=wanted, **changes))
