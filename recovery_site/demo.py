@@ -71,7 +71,7 @@ class Children:
                 stderr=output,
                 start_new_session=True,  # Ctrl-C reaches the site alone, which then stops them in order
             )
-        (self.folder / f"{name}.pid").write_text(str(child.pid))
+        (self.folder / f"{name}.pid").write_text(f"{child.pid}\n")
         self.running[name] = child
 
     def keep_running(self) -> None:
@@ -94,6 +94,8 @@ class Children:
             except subprocess.TimeoutExpired:
                 child.kill()
                 child.wait(5)
+        for name in self.running:  # `./run` ends what is still named here
+            (self.folder / f"{name}.pid").unlink(missing_ok=True)
 
 
 @transaction.atomic

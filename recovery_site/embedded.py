@@ -26,8 +26,8 @@ STOP_WAIT = timedelta(seconds=10)
 class EmbeddedSite:
     """Web server in the main thread, worker and beat in threads of their own.
 
-    `run()` returns 0 after SIGINT or SIGTERM, 1 when the worker or the beat died: a site that looks alive and
-    watches nothing would be the worst of all states.
+    `run()` returns 0 after SIGINT, SIGTERM or SIGHUP (a closed terminal), 1 when the worker or the beat died:
+    a site that looks alive and watches nothing would be the worst of all states.
     """
 
     def __init__(self, listen: socket.socket, when_up: Callable[[], None] = lambda: None) -> None:
@@ -41,6 +41,7 @@ class EmbeddedSite:
                 lifespan="off",
                 log_level="warning",
                 access_log=False,
+                proxy_headers=False,  # else anybody on this machine chooses the address that tries are counted by
                 ws="websockets-sansio",
                 timeout_graceful_shutdown=2,  # measured: open sockets else keep the server alive for minutes
             )
@@ -71,7 +72,7 @@ class EmbeddedSite:
 
     async def _serve(self) -> None:
         loop = asyncio.get_running_loop()
-        for number in (signal.SIGINT, signal.SIGTERM):
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             loop.add_signal_handler(number, self.stop)
         with _signals_left_alone(self._server):
             serving = asyncio.create_task(self._server.serve(sockets=[self._listen]))

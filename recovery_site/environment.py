@@ -200,10 +200,12 @@ def read_environment(environ: Mapping[str, str] | None = None) -> tuple[dict[str
     values: dict[str, Any] = {}
     mistakes = []
     for number, setting in enumerate(SETTINGS, 1):
+        raw = source.get(setting.name, setting.default)
         try:
-            values[setting.name] = setting.parse(source.get(setting.name, setting.default))
+            values[setting.name] = setting.parse(raw)
         except BadSetting as error:
-            mistakes.append(Mistake(number, setting.name, f"{setting.name} {error}."))
+            found = "" if setting.secret else f", not {raw[:60]!r}"
+            mistakes.append(Mistake(number, setting.name, f"{setting.name} {error}{found}."))
             values[setting.name] = setting.parse(setting.default)
     known = {setting.name for setting in SETTINGS}
     mistakes += [

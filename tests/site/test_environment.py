@@ -21,14 +21,18 @@ def test_the_defaults_are_usable() -> None:
 @pytest.mark.parametrize(
     ("name", "raw", "sentence"),
     [
-        ("REKINDLE_HTTPS", "maybe", "REKINDLE_HTTPS must be true or false."),
-        ("REKINDLE_SHARDS", "0", "REKINDLE_SHARDS must be a whole number from 1 to 256."),
-        ("REKINDLE_SHARDS", "٣", "REKINDLE_SHARDS must be a whole number from 1 to 256."),
-        ("REKINDLE_READ_SECONDS", "soon", "REKINDLE_READ_SECONDS must be a number of seconds."),
-        ("REKINDLE_READ_SECONDS", "nan", "REKINDLE_READ_SECONDS must be from 0.2 to 60 seconds."),
-        ("REKINDLE_LISTEN", "8000", "REKINDLE_LISTEN must be HOST:PORT, e.g. 127.0.0.1:8000."),
+        ("REKINDLE_HTTPS", "maybe", "REKINDLE_HTTPS must be true or false, not 'maybe'."),
+        ("REKINDLE_SHARDS", "0", "REKINDLE_SHARDS must be a whole number from 1 to 256, not '0'."),
+        ("REKINDLE_SHARDS", "٣", "REKINDLE_SHARDS must be a whole number from 1 to 256, not '٣'."),
+        ("REKINDLE_READ_SECONDS", "soon", "REKINDLE_READ_SECONDS must be a number of seconds, not 'soon'."),
+        ("REKINDLE_READ_SECONDS", "nan", "REKINDLE_READ_SECONDS must be from 0.2 to 60 seconds, not 'nan'."),
+        ("REKINDLE_LISTEN", "8000", "REKINDLE_LISTEN must be HOST:PORT, e.g. 127.0.0.1:8000, not '8000'."),
         ("REKINDLE_DATABASE_URL", "oracle://x", "REKINDLE_DATABASE_URL must begin with sqlite:// or mysql://."),
-        ("REKINDLE_LOG_LEVEL", "loud", "REKINDLE_LOG_LEVEL must be one of DEBUG, INFO, WARNING, ERROR."),
+        (
+            "REKINDLE_LOG_LEVEL",
+            "loud",
+            "REKINDLE_LOG_LEVEL must be one of DEBUG, INFO, WARNING, ERROR, not 'loud'.",
+        ),
     ],
 )
 def test_a_wrong_setting_is_one_sentence(name: str, raw: str, sentence: str) -> None:

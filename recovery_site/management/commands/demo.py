@@ -1,6 +1,8 @@
 """`manage.py demo`: simulated clusters, site, controllers and watchdog in one command."""
 
 import shutil
+import signal
+import sys
 import tempfile
 import threading
 from argparse import ArgumentParser
@@ -26,28 +28,38 @@ WELCOME = """
 """
 
 
+def _end(_number: int, _frame: object) -> None:
+    """A signal before the site is up, or while it stops: end by way of what must be undone."""
+    sys.exit("Stopped.")
+
+
 class Command(BaseCommand):
     """Runs the demo until Ctrl-C."""
 
     help = "Run a simulated cluster, the site, controllers and a watchdog, until Ctrl-C."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        """Where its files are, and whether they stay."""
-        parser.add_argument("--folder", type=Path, help="where the demo keeps its files; a short path")
-        parser.add_argument("--remove", action="store_true", help="remove the folder at the end")
+        """Where its files are."""
+        parser.add_argument(
+            "--folder",
+            type=Path,
+            help="where the demo keeps its files; default: a temporary folder that goes with it",
+        )
 
     def handle(self, *_args: Any, **options: Any) -> None:
         """Put everything together, serve, and take it apart again."""
         folder = options["folder"] or Path(tempfile.mkdtemp(prefix="rekindle-demo-"))
         folder.mkdir(parents=True, exist_ok=True)
         children = Children(folder)
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            signal.signal(number, _end)
         try:
             status = self._run(children)
         except (OSError, TimeoutError) as error:
             raise CommandError(str(error)) from error
         finally:
             children.stop()
-            if options["remove"]:
+            if not options["folder"]:
                 shutil.rmtree(folder, ignore_errors=True)
         self.stdout.write("Everything is stopped.")
         if status:

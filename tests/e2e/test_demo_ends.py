@@ -1,0 +1,37 @@
+"""Does the demo leave anything behind when it does not end as it should?"""
+
+import signal
+from pathlib import Path
+
+import psutil
+import pytest
+
+from tests.e2e.rig import Running, until
+
+
+def demo_in(folder: Path, **settings: str) -> Running:
+    """`./run demo` that keeps its files in a folder of the test's."""
+    return Running(["./run", "demo"], {"TMPDIR": str(folder), "REKINDLE_LISTEN": "127.0.0.1:0", **settings})
+
+
+def test_a_wrong_setting_is_named_and_leaves_no_folder(tmp_path: Path) -> None:
+    demo = demo_in(tmp_path, REKINDLE_SHARDS="x")
+    assert demo.process.wait(60) == 1
+    assert demo.end() == 1
+    assert "REKINDLE_SHARDS must be a whole number from 1 to 256, not 'x'." in demo.text()
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("cause", ["the terminal is closed", "the site is killed"])
+def test_nothing_goes_on_without_the_site(tmp_path: Path, cause: str) -> None:
+    demo = demo_in(tmp_path)
+    demo.said(r"Logs: (\S+)\.", 90)
+    parts = psutil.Process(demo.process.pid).children(recursive=True)
+    assert len(parts) == 5  # site, simulator, two controllers, watchdog
+    if cause == "the site is killed":
+        site = next(part for part in parts if "manage.py" in part.cmdline())
+        site.kill()
+        assert demo.process.wait(30) == 128 + signal.SIGKILL
+    demo.end(signal.SIGHUP)
+    until(lambda: not any(part.is_running() for part in parts), 20, "every process has ended")
+    assert list(tmp_path.iterdir()) == []
