@@ -14,6 +14,7 @@ COMMANDS = {
     "watchdog": ("controller.watchdog", "release jobs that are held for too long; needs no Advisor"),
     "keep": ("controller.keeping", "keep a job held that the controller holds"),
     "check": ("controller.checking", "check configuration, scheduler and Advisor, and say what would be done"),
+    "keys": ("controller.keys_page", "print docs/controller.md: every key of the configuration"),
 }
 MISTAKE = 2
 
@@ -24,19 +25,25 @@ def main(arguments: list[str]) -> int:
     commands = parser.add_subparsers(dest="command", required=True)
     for name, (_, tells) in COMMANDS.items():
         command = commands.add_parser(name, help=tells, description=tells)
+        if name == "keys":
+            continue
         command.add_argument("--config", type=Path, required=True, help="the configuration, a TOML file")
         if name == "keep":
             command.add_argument("job", type=int, help="number of the job")
         if name in {"run", "watchdog"}:
             command.add_argument("--once", action="store_true", help="one pass, then stop")
     options = parser.parse_args(arguments)
+    module = COMMANDS[options.command][0]
+    if options.command == "keys":
+        printed: int = importlib.import_module(module).main()
+        return printed
     try:
         settings = read_config(options.config)
     except BadConfig as error:
         for mistake in error.mistakes:
             write_line(mistake)
         return MISTAKE
-    status: int = importlib.import_module(COMMANDS[options.command][0]).main(settings, options)
+    status: int = importlib.import_module(module).main(settings, options)
     return status
 
 

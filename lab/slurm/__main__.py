@@ -1,9 +1,10 @@
-"""`python -m lab.slurm start|status|stop|env DIR`: a private Slurm by hand."""
+"""`python -m lab.slurm start|status|stop|env DIR`, or `tryout`: a private Slurm by hand."""
 
 import argparse
 import sys
 from pathlib import Path
 
+from lab.slurm import tryout
 from lab.slurm.cluster import LabError, SlurmCluster
 from lab.slurm.layout import Layout
 
@@ -25,11 +26,12 @@ def main() -> int:
         commands.add_parser("stop", help="cancel jobs, end the daemons, remove DIR"),
         commands.add_parser("env", help="print the line that points clients at it"),
     ]
+    commands.add_parser("tryout", help="a shell with a private Slurm that Rekindle watches; ends with the shell")
     for command in (start, *others):
         command.add_argument("folder", type=Path, metavar="DIR")
     arguments = parser.parse_args()
     try:
-        return _do(arguments)
+        return tryout.main() if arguments.command == "tryout" else _do(arguments)
     except LabError as error:
         print(f"lab.slurm: {error}", file=sys.stderr)
     except FileNotFoundError:

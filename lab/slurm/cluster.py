@@ -41,7 +41,7 @@ class SlurmCluster:
     def start(self) -> float:
         """Build the cluster from nothing; returns the seconds it took. What had begun is stopped on an error."""
         started = time.monotonic()
-        self._refuse_early()
+        self.refuse_early()
         config.write(self.layout)
         self.layout.save()
         try:
@@ -60,13 +60,14 @@ class SlurmCluster:
             raise
         return time.monotonic() - started
 
-    def _refuse_early(self) -> None:
+    def refuse_early(self) -> None:
+        """Raise `LabError` with one sentence when the cluster could not start here; nothing was done."""
         if os.geteuid() != 0:
             raise LabError("A private Slurm needs root: its nodes have host names of their own.")
         wanted = [*COMMANDS, *(("mariadbd", "slurmdbd") if self.layout.accounting else ())]
         missing = [name for name in wanted if not shutil.which(name, path=_path())]
         if missing:
-            raise LabError(f"Missing commands: {', '.join(missing)}. `./run test` lists and installs the packages.")
+            raise LabError(f"Missing commands: {', '.join(missing)}. `./run slurm` installs the packages.")
         if (self.layout.folder / "layout.json").exists():
             raise LabError(f"{self.layout.folder} already holds a cluster.")
         if len(str(self.layout.socket)) > 100:

@@ -1,6 +1,7 @@
 """Where do the files and ports of a private Slurm lie?"""
 
 import json
+import random
 import socket
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -65,7 +66,7 @@ class Layout:
             *(self.port(n) for n in (1, 3, 4)),
             *(self.port(10 + n) for n in range(self.nodes)),
         ]
-        return [port for port in wanted if _answers(port)]
+        return [port for port in wanted if answers(port)]
 
     def save(self) -> None:
         """Keep it in `folder`, so that later commands find it."""
@@ -78,7 +79,16 @@ class Layout:
         return cls(**{**kept, "folder": folder})
 
 
-def _answers(port: int) -> bool:
+def answers(port: int) -> bool:
+    """Whether somebody listens on a port of the loopback."""
     with socket.socket() as probe:
         probe.settimeout(0.2)
         return probe.connect_ex(("127.0.0.1", port)) == 0
+
+
+def free_base_port(nodes: int = 8) -> int:
+    """A base, below the ephemeral ports, of a block in which nobody listens just now."""
+    for base in random.sample(range(10000, 32000, PORTS_EACH), k=55):
+        if not Layout(folder=Path("/"), base_port=base, nodes=nodes).taken_ports():
+            return base
+    raise RuntimeError("no block of ports is free")

@@ -8,15 +8,14 @@ import time
 import pytest
 
 from lab.slurm.cluster import LabError, SlurmCluster
-from lab.slurm.layout import Layout
+from lab.slurm.layout import Layout, free_base_port
 from lab.slurm.processes import processes_with
-from tests.conftest import block_of_ports
 
 pytestmark = [pytest.mark.slurm, pytest.mark.timeout(180)]
 
 
 def a_layout(folder, **changes) -> Layout:
-    return Layout(folder=folder, base_port=block_of_ports(), accounting=False, nodes=2, **changes)
+    return Layout(folder=folder, base_port=free_base_port(), accounting=False, nodes=2, **changes)
 
 
 def test_a_cluster_lives_and_leaves_nothing(short_folder) -> None:
