@@ -6,9 +6,13 @@ import re
 import signal
 import subprocess
 import sys
+import urllib.parse
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
+
+from websockets.sync.client import ClientConnection, connect
+from websockets.typing import Origin
 
 from lab.slurm.cluster import SlurmCluster
 from lab.stores.stores import Stores, free_port
@@ -33,6 +37,7 @@ class Site:
         self.production = stores is not None
         self.port = free_port()
         self.address = f"http://127.0.0.1:{self.port}"
+        self.sockets_port = free_port() if stores else self.port
         self.environment = {
             "REKINDLE_STATE_DIR": str(folder),
             "REKINDLE_LISTEN": f"127.0.0.1:{self.port}",
@@ -75,6 +80,9 @@ class Site:
             self._run("beat", [*plain, "beat", *schedule])
             bind = ["--bind", f"127.0.0.1:{self.port}", "--workers", "1", "--threads", "4"]
             self._run("pages", [PYTHON, "-m", "gunicorn", "recovery_site.wsgi", *bind])
+            asgi = ["--lifespan", "off", "--ws", "websockets-sansio", "--timeout-graceful-shutdown", "2"]
+            asgi += ["--port", str(self.sockets_port), "--log-level", "warning"]
+            self._run("sockets", [PYTHON, "-m", "uvicorn", "recovery_site.asgi:application", *asgi])
         until(self.answers, 30, "the site answers")
 
     def answers(self) -> bool:
@@ -93,14 +101,15 @@ class Site:
         person.sign_in_once(link.group(1))
         return person
 
-    def restart(self, name: str) -> None:
-        """Start a process again that has died."""
-        self.processes.pop(name).end(signal.SIGKILL)
-        self.start_one(name)
+    def listen(self, person: Person, topic: str) -> ClientConnection:
+        """A socket of the console, as an open page of that person has one."""
+        cookies = "; ".join(f"{cookie.name}={cookie.value}" for cookie in person.cookies)
+        address = f"ws://127.0.0.1:{self.sockets_port}/ws/live?topic={urllib.parse.quote(topic)}"
+        return connect(address, origin=Origin(self.address), additional_headers={"Cookie": cookies}, proxy=None)
 
-    def start_one(self, name: str) -> None:
-        """Start the embedded site without a kill."""
-        assert name == "site"
+    def restart(self) -> None:
+        """Start the embedded site again after it has died, without a kill."""
+        self.processes.pop("site").end(signal.SIGKILL)
         self._run("site", [PYTHON, "manage.py", "serve"])
         until(self.answers, 30, "the site answers again")
 

@@ -57,7 +57,7 @@ def test_a_worker_killed_between_reading_and_committing(
     number = simulator.submit(ECC)
     until(mark.exists, 60, "the site killed itself")
     until(lambda: site.processes["site"].process.poll() is not None, 10, "the site is dead")
-    site.restart("site")
+    site.restart()
     trail = assert_recovered_once(site.person(), "sim", number)
     assert len(anomalies(trail)) == len(set(anomalies(trail)))
     assert any(pattern == "xid.48" for pattern, _ in anomalies(trail))

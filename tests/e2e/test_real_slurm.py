@@ -1,5 +1,6 @@
 """Does one failed job on a real Slurm come back by itself, and is everything else left alone?"""
 
+import json
 import re
 import shutil
 import subprocess
@@ -168,7 +169,10 @@ def test_production_set_with_a_worker_killed(
     mark = tmp_path / "killed"
     here.site.start(mark)
     here.controller.start()
-    number = submit_training(real_slurm, [ECC])
+    with here.site.listen(here.person, "overview") as page:
+        page.recv(timeout=10)  # the greeting
+        number = submit_training(real_slurm, [ECC])
+        assert "overview" in json.loads(page.recv(timeout=30))["topics"]
     until(mark.exists, 60, "the worker killed itself")
     trail = assert_recovered_once(here.person, "real", number, 150)
     found = [(event["pattern"], event["payload"]["key"]) for event in trail if event["eventType"] == "anomaly"]
