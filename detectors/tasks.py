@@ -15,6 +15,8 @@ from workloads.models import Attempt
 log = logging.getLogger(__name__)
 LONGEST = timedelta(seconds=10)  # of one task: another worker takes what is left
 JUDGED_AT_ONCE = 200
+EARLY = 0.2
+"""Of the pause between two reads: a sweep that comes a moment early must not leave everything to the next one."""
 
 
 @shared_task(name="detectors.tasks.read_due", ignore_result=True)  # type: ignore[untyped-decorator]  # Celery has no types
@@ -28,12 +30,17 @@ def read_due() -> None:
 
 @shared_task(name="detectors.tasks.read_shard", ignore_result=True)  # type: ignore[untyped-decorator]  # Celery has no types
 def read_shard(shard: int) -> None:
-    """Read the due attempts of one shard, batch after batch, for `LONGEST` at most."""
+    """Read the due attempts of one shard, batch after batch, for `LONGEST` at most; judge what can be judged now.
+
+    Left to the next sweep, a verdict would come up to a second later.
+    """
+    early = timedelta(seconds=EARLY * settings.REKINDLE["REKINDLE_READ_SECONDS"])
     now = timezone.now()
     until = now + LONGEST
-    while now < until and (attempts := claim_due(shard, settings.REKINDLE["REKINDLE_SHARDS"], now)):
+    while now < until and (attempts := claim_due(shard, settings.REKINDLE["REKINDLE_SHARDS"], now + early)):
         read_attempts(attempts, now)
         now = timezone.now()
+    judge_due()
 
 
 @shared_task(name="detectors.tasks.judge_due", ignore_result=True)  # type: ignore[untyped-decorator]  # Celery has no types

@@ -37,7 +37,11 @@ app.conf.beat_schedule = {
     "read due logs": {
         "task": "detectors.tasks.read_due",
         "schedule": settings.REKINDLE["REKINDLE_READ_SECONDS"],
-        "options": {"expires": 5},
+        # What was read may have led to a verdict: it is decided on at once, and not a sweep later.
+        "options": {
+            "expires": 5,
+            "link": app.signature("advisor_api.tasks.decide_due", immutable=True, options={"expires": 5}),
+        },
     },
     "judge due attempts": {"task": "detectors.tasks.judge_due", "schedule": 1.0, "options": {"expires": 5}},
     "decide due verdicts": {

@@ -72,8 +72,7 @@ class TestDoors:
         tasks.read_due()
         end(attempt, at=now() - timedelta(seconds=30))
         tasks.read_due()
-        tasks.judge_due()
-        verdict = Verdict.objects.get()
+        verdict = Verdict.objects.get()  # judged in the same task, not a sweep later
         assert verdict.sentence.endswith("on n03") and verdict.action == "restart_exclude"
         assert again(attempt).read_due_at is None and again(attempt).judge_due_at is None
 
@@ -83,6 +82,14 @@ class TestDoors:
         Log.of(attempt).write(*("x" * 99 for _ in range(200)))
         tasks.read_due()
         assert Feed.objects.get().position["offset"] == 20_000
+
+    def test_a_sweep_that_comes_a_moment_early_reads_all_the_same(self, tmp_path: Path) -> None:
+        cluster = make_cluster(tmp_path)
+        soon, later = (make_attempt(cluster, read_due_at=now() + timedelta(seconds=n)) for n in (0.15, 0.9))
+        for attempt in (soon, later):
+            Log.of(attempt).write("a line")
+        tasks.read_due()
+        assert [feed.attempt_id for feed in Feed.objects.all()] == [soon.pk]
 
     def test_other_shards_are_tasks_of_their_own(self, settings: Any) -> None:
         settings.REKINDLE = {**settings.REKINDLE, "REKINDLE_SHARDS": 3}
