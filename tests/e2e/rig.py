@@ -19,7 +19,7 @@ Found = TypeVar("Found")
 
 
 def until(
-    question: Callable[[], Found], seconds: float, what: str | Callable[[], str], pause: float = 0.3
+    question: Callable[[], Found | None], seconds: float, what: str | Callable[[], str], pause: float = 0.3
 ) -> Found:
     """The first answer that is true, asked again and again; fails with `what` was waited for."""
     deadline = time.monotonic() + seconds

@@ -17,6 +17,7 @@ ROOMS = (
     "schedulers",
     "controller",
     "lab",
+    "benchmarks",
 )
 MODULES = sorted(
     path
@@ -29,7 +30,7 @@ FRAMEWORK = {"get_changeform_initial_data"}  # hooks that Django names
 CLOCKS = {"now", "utcnow", "today", "time", "monotonic"}
 DOORS = re.compile(
     r"tasks\.py$|views?(?:/|_|\.py)|/views/|management/commands/|metrics\.py$|authentication\.py$|admin\.py$"
-    r"|consumers\.py$|tail\.py$|^controller/|^lab/|^recovery_site/demo|schedulers/transport\.py$"
+    r"|consumers\.py$|tail\.py$|^controller/|^lab/|^benchmarks/|^recovery_site/demo|schedulers/transport\.py$"
 )
 TREES = {path: ast.parse(path.read_text()) for path in MODULES}
 

@@ -1,0 +1,1 @@
+"""How fast is the product, and what does it cost? Measured here, never asserted; results in `README.md`."""
