@@ -6,6 +6,7 @@ import warnings
 from channels.auth import AuthMiddlewareStack
 from channels.routing import ProtocolTypeRouter, URLRouter
 from channels.security.websocket import AllowedHostsOriginValidator
+from django.conf import settings
 from django.core.asgi import get_asgi_application
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "recovery_site.settings")
@@ -14,10 +15,11 @@ warnings.filterwarnings("ignore", message="StreamingHttpResponse must consume sy
 pages = get_asgi_application()
 
 from console.routing import websocket_urlpatterns  # noqa: E402  # models need the loaded apps
+from recovery_site.body_limit import BodyLimit  # noqa: E402
 
 application = ProtocolTypeRouter(
     {
-        "http": pages,
+        "http": BodyLimit(pages, settings.DATA_UPLOAD_MAX_MEMORY_SIZE),
         "websocket": AllowedHostsOriginValidator(AuthMiddlewareStack(URLRouter(list(websocket_urlpatterns)))),
     }
 )

@@ -1,7 +1,5 @@
 """How is Django configured? From `recovery_site.environment` alone."""
 
-import os
-import secrets
 from pathlib import Path
 from typing import Any
 
@@ -10,25 +8,29 @@ from csp.constants import NONCE, NONE, SELF
 from django.core.exceptions import ImproperlyConfigured
 
 from recovery_site.environment import BASE_DIR, read_environment
+from recovery_site.state_folder import close_to_others, kept_key, make_folder
 
 REKINDLE, REKINDLE_MISTAKES = read_environment()
+
+
+def _state_dir() -> Path:
+    path = Path(REKINDLE["REKINDLE_STATE_DIR"])
+    try:
+        make_folder(path)
+    except OSError as error:
+        raise ImproperlyConfigured(f"REKINDLE_STATE_DIR cannot be made: {error}") from error
+    return path
+
+
+STATE_DIR = _state_dir()
 
 
 def _secret_key() -> str:
     """The configured key, or one generated once in the state folder and readable by its owner only."""
     if REKINDLE["REKINDLE_SECRET_KEY"]:
         return str(REKINDLE["REKINDLE_SECRET_KEY"])
-    path = Path(REKINDLE["REKINDLE_STATE_DIR"]) / "secret-key"
     try:
-        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        try:
-            handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        except FileExistsError:
-            return path.read_text().strip()
-        key = secrets.token_urlsafe(64)
-        with os.fdopen(handle, "w") as file:
-            file.write(key)
-        return key
+        return kept_key(STATE_DIR / "secret-key")
     except OSError as error:
         raise ImproperlyConfigured(f"REKINDLE_STATE_DIR cannot hold the generated key: {error}") from error
 
@@ -36,9 +38,11 @@ def _secret_key() -> str:
 def _database() -> dict[str, Any]:
     url = REKINDLE["REKINDLE_DATABASE_URL"]
     if not url:
-        url = f"sqlite:///{Path(REKINDLE['REKINDLE_STATE_DIR']) / 'rekindle.sqlite3'}"
+        url = f"sqlite:///{STATE_DIR / 'rekindle.sqlite3'}"
     database: dict[str, Any] = environ.Env.db_url_config(url)
     if database["ENGINE"].endswith("sqlite3"):
+        if database["NAME"] != ":memory:":
+            _keep_private(Path(database["NAME"]))
         # Measured: WAL alone makes locking worse; with IMMEDIATE transactions four writers saw no error.
         database["OPTIONS"] = {
             "timeout": 20,
@@ -55,6 +59,13 @@ def _database() -> dict[str, Any]:
         database["CONN_HEALTH_CHECKS"] = True
         database["TEST"] = {"CHARSET": "utf8mb4", "COLLATION": "utf8mb4_bin"}
     return database
+
+
+def _keep_private(file: Path) -> None:
+    try:
+        close_to_others(file)
+    except OSError as error:
+        raise ImproperlyConfigured(f"The database {file} cannot be used: {error.strerror}") from error
 
 
 def _channel_layer() -> dict[str, Any]:
@@ -143,7 +154,7 @@ USE_I18N = False
 USE_TZ = True
 
 STATIC_URL = "static/"
-STATIC_ROOT = Path(REKINDLE["REKINDLE_STATE_DIR"]) / "static"
+STATIC_ROOT = STATE_DIR / "static"
 STATIC_ROOT.mkdir(parents=True, exist_ok=True)  # whitenoise warns of a missing folder
 STATICFILES_DIRS = [BASE_DIR / "static"]
 WHITENOISE_USE_FINDERS = True

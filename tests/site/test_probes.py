@@ -111,3 +111,9 @@ def test_who_may_read_metrics(client: Client, settings, token: str, address: str
     settings.REKINDLE = {**settings.REKINDLE, "REKINDLE_METRICS_TOKEN": token}
     answer = client.get("/metrics", REMOTE_ADDR=address, headers={"Authorization": header} if header else {})
     assert answer.status_code == status
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("header", ["X-Forwarded-For", "X-Real-IP", "Forwarded", "X-Forwarded-Proto", "Via"])
+def test_a_proxy_on_the_machine_is_not_the_machine(client: Client, header: str) -> None:
+    assert client.get("/metrics", REMOTE_ADDR="127.0.0.1", headers={header: "127.0.0.1"}).status_code == 403
