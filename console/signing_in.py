@@ -6,7 +6,7 @@ refused unseen. A name alone is never locked: a stranger could shut an operator 
 """
 
 from datetime import datetime, timedelta
-from ipaddress import ip_address
+from ipaddress import IPv4Address, ip_address
 
 from django.conf import settings
 from django.contrib.auth.models import User
@@ -45,7 +45,7 @@ def client_address(request: HttpRequest) -> str:
 def begin_try(name: str, address: str, now: datetime) -> SignInTry:
     """Count one try and give its row; `TooManyTries` when it is one too many."""
     SignInTry.objects.filter(at__lt=now - WINDOW).delete()
-    name_hash, address_hash = _keyed("name", name.casefold()), _keyed("address", address)
+    name_hash, address_hash = _keyed("name", name.casefold()), _keyed("address", _counted_as(address))
     row = SignInTry.objects.create(name_hash=name_hash, address_hash=address_hash, at=now)
     recent = SignInTry.objects.filter(address_hash=address_hash, at__gte=now - WINDOW)
     if recent.filter(name_hash=name_hash).count() > TRIES_PER_NAME or recent.count() > TRIES_PER_ADDRESS:
@@ -70,6 +70,17 @@ def password_was_right(user: User, row: SignInTry, address: str, now: datetime) 
 def signed_out(user: User, address: str, now: datetime) -> None:
     """Write a sign-out into the trail."""
     tell(f"{user.get_username()} signed out.", user.get_username(), address, now)
+
+
+def _counted_as(address: str) -> str:
+    """Whoever has one IPv6 address has 2^64 of them: the network is counted."""
+    try:
+        found = ip_address(address)
+    except ValueError:
+        return address
+    if isinstance(found, IPv4Address):
+        return address
+    return str(found.ipv4_mapped or f"{found.exploded[:19]}::/64")
 
 
 def _keyed(salt: str, text: str) -> str:

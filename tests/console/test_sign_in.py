@@ -102,6 +102,24 @@ def test_behind_our_proxy_its_last_address_counts(settings: object, client: Clie
     assert client.post(SIGN_IN, RIGHT, headers={"X-Forwarded-For": "192.0.2.6"}).status_code == 302
 
 
+@pytest.mark.parametrize(
+    ("first", "second", "counted_together"),
+    [
+        ("2001:db8:1:2::%d", "2001:db8:1:2:ffff::9", True),
+        ("2001:db8:1:2::%d", "2001:db8:1:3::9", False),
+        ("192.0.2.5", "::ffff:192.0.2.5", True),
+        ("::ffff:192.0.2.5", "::ffff:192.0.2.6", False),
+    ],
+)
+def test_a_network_of_addresses_is_one_stranger(
+    first: str, second: str, counted_together: bool, client: Client, cast: dict[str, User]
+) -> None:
+    for number in range(signing_in.TRIES_PER_NAME):
+        client.post(SIGN_IN, WRONG, REMOTE_ADDR=first.replace("%d", str(number)))
+    last = client.post(SIGN_IN, RIGHT, REMOTE_ADDR=second)
+    assert ("Too many tries" in last.content.decode()) is counted_together
+
+
 def test_the_way_on_does_not_leave_the_site(client: Client, cast: dict[str, User]) -> None:
     away = client.post(SIGN_IN, RIGHT | {"next": "https://example.org/"})
     assert away["Location"] == "/"
