@@ -122,7 +122,8 @@ class Journal:
         fresh = self.path.with_name(self.path.name + ".new")
         descriptor = -1
         try:
-            descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+            fresh.unlink(missing_ok=True)  # left behind by a kill, or put there by somebody else
+            descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
             _write_all(descriptor, b"".join(_bytes(line) for line in kept))
             os.fsync(descriptor)
             os.replace(fresh, self.path)
@@ -180,6 +181,10 @@ def _locked(path: Path) -> int:
 def _content(path: Path) -> bytes:
     try:
         with open(path, "rb", opener=_open_plainly) as file:
+            status = os.fstat(file.fileno())
+            if status.st_uid not in {0, os.geteuid()} or status.st_mode & 0o022:
+                # Whoever writes it says which held jobs are ours to release.
+                raise BadJournal(f"the journal {path} could be somebody else's: it must be ours, with mode 600")
             content = file.read(LARGEST_JOURNAL + 1)
     except FileNotFoundError:
         return b""

@@ -216,6 +216,33 @@ def test_a_journal_that_is_no_plain_file_is_refused(path: Path, kind: str) -> No
     assert not (path.parent / "elsewhere").exists()
 
 
+@pytest.mark.parametrize("how", ["of another user", "writable by others"])
+def test_a_journal_that_somebody_else_can_write_is_refused(path: Path, how: str) -> None:
+    """Whoever writes it says which held jobs are ours to release."""
+    with Journal(path, START) as journal:
+        write_a_recovery(journal)
+    if how == "writable by others":
+        path.chmod(0o602)
+    elif os.geteuid() == 0:
+        os.chown(path, 12345, 12345)
+    else:
+        pytest.skip("only root can give files away")
+    with pytest.raises(BadJournal, match="it must be ours, with mode 600"):
+        Journal(path, START)
+    with pytest.raises(BadJournal, match="it must be ours"):
+        read_entries(path)
+
+
+def test_what_waits_in_the_place_of_the_new_journal_gets_none_of_it(path: Path) -> None:
+    theirs = path.parent / "theirs"
+    theirs.touch(mode=0o666)
+    os.link(theirs, path.with_name(path.name + ".new"))
+    with Journal(path, START) as journal:
+        write_a_recovery(journal)
+    assert theirs.read_bytes() == b""
+    assert path.stat().st_ino != theirs.stat().st_ino
+
+
 def test_a_huge_journal_is_not_read(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("controller.journal.LARGEST_JOURNAL", 1000)
     path.write_bytes(b" " * 2000)
