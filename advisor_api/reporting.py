@@ -19,7 +19,7 @@ from audit.trail import Actor, Entry, record
 from workloads.models import Cluster
 from workloads.subjects import subject_of
 
-AHEAD = timedelta(minutes=5)  # how far a controller's clock may be ahead of ours
+AHEAD = timedelta(minutes=5)  # how far a controller's clock may be off
 ACTIONS = {
     Operation.RESTART: {
         SchedulerAction.SLURM_REQUEUE_HOLD,
@@ -72,7 +72,7 @@ def milestone(sequence: Sequence, done: Done, actor: Actor, now: datetime) -> tu
     """Store a completed action once; the stored one, and whether it is new.
 
     Reads `sequence.advice.attempt.job.cluster`. Raises `Bad` for an action that does not belong to the operation or
-    lies in the future, `Stale` when the key was used for another action.
+    lies in the future or before the advice, `Stale` when the key was used for another action.
     """
     _check(sequence, done, now)
     key = scoped_key(sequence.advice.attempt.job.cluster, done.key)
@@ -98,6 +98,8 @@ def _check(sequence: Sequence, done: Done, now: datetime) -> None:
         raise Bad(f"{done.action.value} is no action of the operation {done.operation.value}.")
     if done.done_at > now + AHEAD:
         raise Bad("The time of the action lies in the future.")
+    if done.done_at < sequence.advised_at - AHEAD:
+        raise Bad("The time of the action lies before the advice.")
 
 
 def _first_answer(row: Milestone, sequence: Sequence, done: Done) -> Milestone:

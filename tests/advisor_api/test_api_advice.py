@@ -279,7 +279,8 @@ class TestMilestones:
         body = self.body()
         first = api.post(self.PATH, body, "controller")
         assert first.status == 201
-        again = api.post(self.PATH, {**body, "time": "2020-01-01T00:00:00Z"}, "controller")
+        earlier = (timezone.now() - timedelta(minutes=1)).isoformat()
+        again = api.post(self.PATH, {**body, "time": earlier}, "controller")
         assert (again.status, again.json) == (200, first.json)
         assert Milestone.objects.count() == 1
         event = AuditEvent.objects.get(type=EventType.ACTION.value)
@@ -310,6 +311,7 @@ class TestMilestones:
             ({"action": "RECOVERY_SCHEDULER_ACTION_UNSPECIFIED"}, "action: must be one of"),
             ({"operation": "RECOVERY_OPERATION_WAIT"}, "operation: must be one of"),
             ({"time": "2100-01-01T00:00:00Z"}, "lies in the future"),
+            ({"time": "0001-01-01T00:00:00Z"}, "lies before the advice"),
             ({"time": "yesterday"}, "time: "),
             ({"idempotencyKey": ""}, "idempotencyKey: "),
             ({"sequenceId": "12"}, "sequenceId: "),

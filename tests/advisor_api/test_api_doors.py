@@ -80,6 +80,14 @@ def test_who_may_pass(api: Api, method: str, path: str, allowed: set[str], body:
             assert answer.json == {"code": 7, "message": "Your role does not allow this.", "details": []}
 
 
+@pytest.mark.parametrize("path", [path for method, path, _, _ in DOORS if method == "GET" and "schema" not in path])
+def test_the_length_of_an_answer_is_for_readers_alone(api: Api, path: str) -> None:
+    """HEAD gives the length of what GET would show: whoever only reports must not ask for it either."""
+    path = path.replace("{id}", str(an_advice(api.cluster, now=timezone.now()).attempt.heimdall_id))
+    assert api.ask("HEAD", path, "ingest").status == 403
+    assert api.ask("HEAD", path, "viewer").status in {200, 404}
+
+
 @pytest.mark.parametrize(("method", "path", "allowed", "body"), DOORS, ids=IDS)
 def test_who_is_not_known_stays_outside(
     api: Api, method: str, path: str, allowed: set[str], body: dict[str, Any] | None
