@@ -17,7 +17,7 @@ class Asked:
     """Which lines are wanted: those of one attempt.
 
     `owner` is the user id that must own its files; when unknown (`None`) none is read. `taken_over_at` is when the
-    next attempt of the job began, which may write to the same files; `listed_at` when the scheduler was last listed.
+    next attempt of the job began, which may write to the same files; `listed_at` is when the scheduler was listed.
     """
 
     patterns: tuple[LogPattern, ...]
