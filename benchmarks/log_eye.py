@@ -14,14 +14,15 @@ LOADED = re.compile(rb"loaded checkpoint")
 class LogEye:
     """Watches one file until `close`. Moments are seconds since 1970 of this machine's clock.
 
-    The file is read anew whenever it changed (those of the stand-in hold some kilobytes), so a truncation by a
-    requeue needs no care. Late by at most `EVERY_SECONDS` and the reading.
+    `step_at` has the steps of the first attempt; its end lets a stopped rank go on (Slurm sends SIGCONT with its
+    SIGTERM), so a step may come after a hang. The file is read anew whenever it changed (those of the stand-in hold
+    some kilobytes), so a truncation by a requeue needs no care. Late by at most `EVERY_SECONDS` and the reading.
     """
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self.fault_at: float | None = None
-        self.last_step_at: float | None = None
+        self.step_at: dict[int, float] = {}
         self.runs_at: float | None = None
         self.beyond_at: float | None = None
         self._last_step = -1
@@ -56,6 +57,7 @@ class LogEye:
         if newest <= self._last_step:
             return
         if self.runs_at is None:
-            self._last_step, self.last_step_at = newest, now
+            self._last_step = newest
+            self.step_at[newest] = now
         elif self.beyond_at is None:
             self.beyond_at = now

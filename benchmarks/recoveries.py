@@ -46,7 +46,7 @@ def recover(rig: Rig, name: str, fault: Mapping[str, Any], steps: int) -> dict[s
         return None
     finally:
         eye.close()
-    zero = eye.last_step_at if fault["kind"] == "stop" else eye.fault_at
+    zero = eye.step_at.get(fault["step"] - 1) if fault["kind"] == "stop" else eye.fault_at
     moments = {"zero": zero, "runs": eye.runs_at, "beyond": eye.beyond_at}
     seen = {station: moment for station, moment in moments.items() if moment is not None}
     kind = "hang" if fault["kind"] == "stop" else "crash"

@@ -54,6 +54,8 @@ def stations(trail: Sequence[Mapping[str, Any]], seen: Mapping[str, float], kind
     """
     found = dict(seen)
     for event in trail:
+        if "advice" in found and event["eventType"] == "verdict":
+            continue  # on what came later, such as the end that our own requeue made
         name, first = _station(event, kind)
         if name and not (first and name in found):
             found[name] = _stored_at(event) if name not in {"held", "released"} else _happened_at(event)
