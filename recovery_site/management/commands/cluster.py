@@ -1,7 +1,9 @@
-"""`manage.py cluster`: add, look at, switch and remove clusters without a browser."""
+"""`manage.py cluster`: add, look at, switch, pause and remove clusters without a browser."""
 
 import getpass
+import os
 from argparse import ArgumentParser
+from datetime import timedelta
 from typing import Any
 
 from django.conf import settings
@@ -10,6 +12,7 @@ from django.core.management.base import BaseCommand, CommandError
 from django.db import DatabaseError, transaction
 from django.utils import timezone
 
+from advisor_api.pausing import active_pauses, end_pause, pause
 from advisor_api.refusals import Refusal
 from advisor_api.switching import switch_mode
 from audit.actor_kind import ActorKind
@@ -22,11 +25,13 @@ from workloads.mode import Mode
 from workloads.models import Cluster
 from workloads.subjects import subject_of_cluster
 
+LONGEST_PAUSE = 30 * 24 * 60  # minutes
+
 
 class Command(BaseCommand):
     """Each subcommand is a method of the same name."""
 
-    help = "Add, list, look at, switch and remove clusters."
+    help = "Add, list, look at, switch, pause and remove clusters."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         """Subcommands and their options."""
@@ -47,7 +52,13 @@ class Command(BaseCommand):
         look = commands.add_parser("look", help="ask the scheduler now and say what it shows; stores nothing")
         mode = commands.add_parser("mode", help="switch the mode")
         remove = commands.add_parser("remove", help="forget a cluster and everything but its trail")
-        for command in (look, mode, remove):
+        pause = commands.add_parser(
+            "pause", help="let nothing be done on the cluster for a while; it stays watched"
+        )
+        pause.add_argument("--minutes", type=int, required=True, help="how long")
+        pause.add_argument("--reason", required=True)
+        resume = commands.add_parser("resume", help="end the pauses of the whole cluster")
+        for command in (look, mode, pause, resume, remove):
             command.add_argument("name")
         mode.add_argument("mode", choices=["monitor", "observe", "approve", "action"])
         mode.add_argument("--reason", required=True)
@@ -111,7 +122,11 @@ class Command(BaseCommand):
         self.stdout.write(f"{len(nodes)} nodes, {sum(node.available for node in nodes)} of them usable")
         states = sorted({row.state.label for row in jobs})
         counts = ", ".join(f"{sum(row.state.label == state for row in jobs)} {state.lower()}" for state in states)
-        self.stdout.write(f"{len(jobs)} jobs{': ' + counts if counts else ''}")
+        self.stdout.write(f"{len(jobs)} {'job' if len(jobs) == 1 else 'jobs'}{': ' + counts if counts else ''}")
+        for root in cluster.log_roots:
+            if not os.access(root, os.R_OK | os.X_OK):
+                why = "cannot be read by this user" if os.path.isdir(root) else "is no folder here"
+                self.stdout.write(f"The log root {root} {why}: jobs that write there will be blind.")
         if limits.min_job_age < 120:
             self.stdout.write(f"MinJobAge is {limits.min_job_age} s: below 120 s a failed job may vanish too soon.")
 
@@ -130,6 +145,22 @@ class Command(BaseCommand):
                 timezone.now(),
             )
         self.stdout.write(f"{cluster.name} is in mode {cluster.mode}.")
+
+    def _pause(self, options: dict[str, Any]) -> None:
+        cluster, now = Cluster.objects.get(name=options["name"]), timezone.now()
+        if not 1 <= options["minutes"] <= LONGEST_PAUSE:
+            raise CommandError(f"--minutes must be from 1 to {LONGEST_PAUSE}.")
+        if not 1 <= len(options["reason"].strip()) <= 1000:
+            raise CommandError("Say in 1 to 1000 characters why: the reason stands in the trail.")
+        until = now + timedelta(minutes=options["minutes"])
+        pause(cluster, "cluster", "", reason=options["reason"], until=until, actor=_actor(), now=now)
+        self.stdout.write(f"Nothing is done on {cluster.name} until {until:%Y-%m-%d %H:%M} UTC.")
+
+    def _resume(self, options: dict[str, Any]) -> None:
+        cluster, now = Cluster.objects.get(name=options["name"]), timezone.now()
+        rows = active_pauses(cluster, now).filter(scope="cluster")
+        ended = [end_pause(row, _actor(), now) for row in rows]
+        self.stdout.write(f"{cluster.name} {'is no longer paused' if ended else 'was not paused'}.")
 
     def _remove(self, options: dict[str, Any]) -> None:
         cluster = Cluster.objects.get(name=options["name"])

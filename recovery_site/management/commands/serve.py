@@ -27,6 +27,11 @@ class Command(BaseCommand):
                 f"{settings.REKINDLE['REKINDLE_LISTEN']} cannot be used: {error.strerror}."
             ) from error
         host, port = listen.getsockname()[:2]
-        status = EmbeddedSite(listen, lambda: self.stdout.write(f"Rekindle serves http://{host}:{port}/")).run()
+
+        def when_up() -> None:
+            self.stdout.write(f"Rekindle serves http://{host}:{port}/")
+            self.stdout.flush()  # into a file it would stay unsaid until the end
+
+        status = EmbeddedSite(listen, when_up).run()
         if status:
             raise CommandError("The worker or the beat died; see the log above.", returncode=status)
