@@ -1,5 +1,6 @@
 """Is what an operator typed into a cluster's form usable?"""
 
+import posixpath
 import re
 from typing import Any
 
@@ -7,6 +8,7 @@ from django.core.exceptions import ValidationError
 
 from workloads.limits import DEFAULT_LIMITS
 
+NO_LOGS_BELOW = ("/dev", "/proc", "/sys")  # what looks like a file there is a device or a process
 PLAIN_NAME = re.compile(r"[A-Za-z0-9_.-]{1,64}\Z")
 
 
@@ -22,6 +24,9 @@ def absolute_paths(value: Any) -> None:
     for item in _strings(value):
         if not item.startswith("/") or "\0" in item or ".." in item.split("/"):
             raise ValidationError(f"{item!r} is not an absolute path without '..'.")
+        path = "/" + posixpath.normpath(item).strip("/")
+        if path == "/" or any(path == root or path.startswith(f"{root}/") for root in NO_LOGS_BELOW):
+            raise ValidationError(f"{item!r} is no folder of logs: it would be no border.")
 
 
 def log_patterns(value: Any) -> None:
