@@ -6,6 +6,7 @@ watchdog for the first, and the site itself in the process that runs the command
 
 import json
 import logging
+import os
 import subprocess
 import sys
 import threading
@@ -19,7 +20,7 @@ from django.contrib.auth import get_user_model
 from django.contrib.auth.models import User
 from django.db import transaction
 
-from advisor_api.models import PolicyVersion
+from advisor_api.models import ApiToken, PolicyVersion
 from advisor_api.token_role import TokenRole
 from advisor_api.tokens import issue
 from audit.actor_kind import ActorKind
@@ -131,7 +132,7 @@ def controller_config(folder: Path, name: str, address: str, now: datetime) -> P
     """Write the controller's configuration and a fresh token, both readable by their owner only."""
     cluster = Cluster.objects.get(name=name)
     token = issue(
-        f"{name}-controller-{int(now.timestamp())}",
+        _token_name(f"{name}-controller", now),
         TokenRole.CONTROLLER,
         [cluster],
         now=now,
@@ -171,6 +172,11 @@ poll_seconds = 5.0
     return path
 
 
+def _token_name(wanted: str, now: datetime) -> str:
+    """Names of tokens are unique; a second demo on the same database takes one with the time in it."""
+    return f"{wanted}-{int(now.timestamp())}" if ApiToken.objects.filter(name=wanted).exists() else wanted
+
+
 def start_simulator(children: Children, wait_seconds: float = 20.0) -> None:
     """Start both simulated clusters and wait until they answer. Raises `TimeoutError` with the log's place."""
     folders = [children.folder / name for name in CLUSTERS]
@@ -193,5 +199,5 @@ def start_controllers(children: Children, address: str, now: datetime) -> None:
 
 def _write_private(path: Path, text: str) -> None:
     path.unlink(missing_ok=True)
-    path.touch(mode=0o600)
-    path.write_text(text)
+    with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
+        file.write(text)

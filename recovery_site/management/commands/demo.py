@@ -49,7 +49,7 @@ class Command(BaseCommand):
     def handle(self, *_args: Any, **options: Any) -> None:
         """Put everything together, serve, and take it apart again."""
         folder = options["folder"] or Path(tempfile.mkdtemp(prefix="rekindle-demo-"))
-        folder.mkdir(parents=True, exist_ok=True)
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)  # tokens and the database are in it
         children = Children(folder)
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             signal.signal(number, _end)
