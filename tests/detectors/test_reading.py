@@ -18,6 +18,7 @@ from detectors.catalogue.kind import AnomalyKind
 from detectors.catalogue.layer import Layer
 from detectors.catalogue.records import Context, Evidence, Finding, Outcome, Progress, Record
 from detectors.gathering import LINES_TOGETHER, gather
+from detectors.judging import judge
 from detectors.models import Anomaly, Excerpt, Feed, Observation, Watch
 from detectors.reading import read_attempt, read_attempts
 from schedulers.states import JobState
@@ -122,6 +123,34 @@ class TestATurn:
         assert read_attempt(attempt, now(), counting)
         anomaly = Anomaly.objects.get()
         assert "\0" not in anomaly.sentence and anomaly.evidence[0]["line"].endswith("<script>\x1b[31m")
+
+    def test_no_line_and_no_file_name_names_a_node_of_another_job(self, tmp_path: Path) -> None:
+        """In every dialect that names hosts; a verdict could otherwise take somebody else's node away."""
+        cluster = make_cluster(tmp_path, log_patterns=[str(tmp_path / "log-%N.out")])
+        attempt = make_attempt(cluster, nodes=["n01", "n02"])
+        fault = "RuntimeError: CUDA error: uncorrectable ECC error encountered"
+        (tmp_path / "log-n07.out").write_text(f"{fault}\n")
+        Log.of(attempt).write(
+            f"n07: [rank5]: {fault}",
+            "n07:983:1261 [3] NCCL INFO comm 0x55f0aa rank 5 nranks 64 cudaDev 3 busId 9d000 - Init COMPLETE",
+            "n07:983:983 [3] NCCL INFO Bootstrap : Using bond0:10.4.1.22<0>",
+            f"(Worker pid=81123, ip=10.4.1.22) {fault}",
+            f"2026-08-01 10:00:00,123 [INFO] [n07] [workload:61(5) infra:7(0)] {fault}",
+            "Nov 29 12:00:00 n07 kernel: NVRM: Xid (PCI:0000:9d:00): 79, pid=1, GPU has fallen off the bus.",
+            "slurmstepd: error: Node failure on n07",
+            "srun: error: n[05-09]: tasks 0-63: Killed",
+            "[RankMonitorServer3@n07:3] Did not get subsequent heartbeat. Waited 10.00 seconds.",
+            "  host      : n07",
+        )
+        read_attempt(again(attempt), now())
+        read_attempt(end(again(attempt)), now() + timedelta(seconds=30))
+        verdict = judge(again(attempt), now() + timedelta(seconds=60))
+        found = list(Anomaly.objects.filter(attempt=attempt))
+        assert {"cuda.ecc", "xid.79", "slurm.task_killed"} <= {row.signature for row in found}
+        assert {node for row in found for node in row.nodes} <= {"n01", "n02"}
+        assert not any("n07" in str(row.value) for row in Observation.objects.filter(attempt=attempt))
+        assert verdict is not None
+        assert {one["host"] for one in verdict.body["implicated"]} <= {"n01", "n02"}
 
     def test_a_detector_that_breaks_stops_no_other_attempt(self, attempt: Attempt, tmp_path: Path) -> None:
         other = make_attempt(attempt.job.cluster)
