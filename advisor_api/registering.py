@@ -39,7 +39,7 @@ def register(cluster: Cluster, report: Report, actor: Actor, now: datetime) -> t
 
     The attempt is found by its heimdallJobId, else by job number and index of the newest submission. One that no
     listing has shown is made with what the client says; of one that is known, only the workflow and the report
-    change. Raises `Bad` when it names no attempt, `Stale` when two different ones.
+    change. Raises `Bad` when it names no attempt, `Stale` when two different ones, or one that a listed job has not.
     """
     try:
         with transaction.atomic():
@@ -64,6 +64,9 @@ def _find_or_make(cluster: Cluster, report: Report, actor: Actor, now: datetime)
     known = rows.filter(job=job, index=index).first() if job else None
     if known is not None:
         return known, False
+    if job is not None and job.user_id is not None:
+        # Invented restarts would make the listing's own count a fall, thus another job with fresh limits.
+        raise Stale(f"The scheduler lists job {report.number}, and has shown no attempt {index} of it yet.")
     return _make(cluster, job, index, report, actor=actor, now=now), True
 
 

@@ -209,6 +209,13 @@ class TestReport:
         assert found["workflowId"] == "w"
         assert found["heimdallJobId"] == str(attempt.heimdall_id)
 
+    def test_no_client_invents_restarts_of_a_job_that_is_listed(self, api: Api) -> None:
+        """The listing's own count would seem to fall: another job, whose retries count from 0 again."""
+        an_attempt(a_job(api.cluster, 55, user_id=1000), state=JobState.RUNNING)
+        answer = api.post("/v1/jobs", {**self.BODY, "attemptIndex": 99}, "ingest")
+        assert (answer.status, Attempt.objects.count()) == (409, 1)
+        assert answer.message == "The scheduler lists job 55, and has shown no attempt 99 of it yet."
+
     def test_by_its_heimdall_id(self, api: Api) -> None:
         attempt = an_attempt(a_job(api.cluster, 55))
         body = {"workflowId": "w", "heimdallJobId": str(attempt.heimdall_id)}
