@@ -50,6 +50,20 @@ def test_a_mistake_changes_nothing(cluster: Cluster, words: tuple[str, ...], sen
     assert not AuditEvent.objects.exists()
 
 
+def test_an_acknowledgement_that_was_forgotten_is_asked_for_and_given_later(
+    cluster: Cluster, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ("mode", "alpha", "approve", "--reason", "a test")
+    assert "Nothing is carried out yet" in said(capsys, *words)
+    acknowledged = said(capsys, *words, "--acknowledge-scheduler-actions")
+    assert acknowledged == "alpha is in mode approve.\n"
+    cluster.refresh_from_db()
+    assert cluster.acknowledge_scheduler_actions
+    with pytest.raises(CommandError, match="in mode approve already"):
+        call_command("cluster", *words, "--acknowledge-scheduler-actions")
+    assert AuditEvent.objects.filter(type="mode_changed").count() == 1
+
+
 @pytest.mark.slurm
 def test_a_look_tells_of_a_log_root_that_is_not_there(
     real_slurm: SlurmCluster, capsys: pytest.CaptureFixture[str], tmp_path: Path

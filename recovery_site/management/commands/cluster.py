@@ -131,20 +131,20 @@ class Command(BaseCommand):
             self.stdout.write(f"MinJobAge is {limits.min_job_age} s: below 120 s a failed job may vanish too soon.")
 
     def _mode(self, options: dict[str, Any]) -> None:
-        cluster = Cluster.objects.get(name=options["name"])
+        cluster, mode = Cluster.objects.get(name=options["name"]), Mode.read(options["mode"])
+        news = options["acknowledge_scheduler_actions"] and not cluster.acknowledge_scheduler_actions
         with transaction.atomic():
-            if options["acknowledge_scheduler_actions"] and not cluster.acknowledge_scheduler_actions:
+            if news:
                 Cluster.objects.filter(pk=cluster.pk).update(acknowledge_scheduler_actions=True)
                 _tell(cluster, "acknowledged that Rekindle may change jobs of this scheduler")
-            switch_mode(
-                cluster,
-                Mode.read(options["mode"]),
-                cluster.mode_version,
-                options["reason"],
-                _actor(),
-                timezone.now(),
-            )
+            if not (news and mode == cluster.mode):  # else only the acknowledgement was missing
+                switch_mode(cluster, mode, cluster.mode_version, options["reason"], _actor(), timezone.now())
         self.stdout.write(f"{cluster.name} is in mode {cluster.mode}.")
+        if mode is not Mode.MONITOR and not (news or cluster.acknowledge_scheduler_actions):
+            self.stdout.write(
+                "Nothing is carried out yet: repeat it with --acknowledge-scheduler-actions, "
+                "which says that Rekindle may change jobs of this scheduler."
+            )
 
     def _pause(self, options: dict[str, Any]) -> None:
         cluster, now = Cluster.objects.get(name=options["name"]), timezone.now()
