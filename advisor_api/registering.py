@@ -39,7 +39,7 @@ def register(cluster: Cluster, report: Report, actor: Actor, now: datetime) -> t
 
     The attempt is found by its heimdallJobId, else by job number and index of the newest submission. One that no
     listing has shown is made with what the client says; of one that is known, only the workflow and the report
-    change. Raises `Bad` when it names no attempt, `Stale` when two different ones, or one that a listed job has not.
+    change. Raises `Bad` when it names no attempt, `Stale` when two different ones, or one a listed job lacks.
     """
     try:
         with transaction.atomic():
