@@ -17,6 +17,7 @@ from advisor_api.policy.decision import decide as by_rules
 from advisor_api.policy.facts import Facts
 from advisor_api.policy.operation import Operation
 from advisor_api.policy.reconciliation_reason import ReconciliationReason
+from advisor_api.policy.rules import RULES
 from advisor_api.states import Move, move
 from audit.actor_kind import ActorKind
 from audit.event_type import EventType
@@ -31,6 +32,7 @@ log = logging.getLogger(__name__)
 
 DUE_LIMIT = 100  # verdicts per sweep; the next sweep is a second away
 RETRY_SECONDS = 30  # a verdict that could not be decided is looked at again
+NAMING = frozenset(rule.name for rule in RULES if rule.names_nodes)
 OPEN = frozenset({AdviceState.PENDING.value, AdviceState.AWAITING_APPROVAL.value})
 
 
@@ -191,9 +193,17 @@ def _advice_entry(advice: Advice, verdict: Verdict) -> Entry:
 
 def headline(advice: Advice) -> str:
     """`Restart 12345-0 without n03: …`: what is advised and why, for people. Reads `advice.attempt.job`."""
-    nodes = f" without {', '.join(advice.excluded_nodes)}" if advice.excluded_nodes else ""
+    of = " about" if advice.operation == Operation.WAIT else ""
     verb = Operation(advice.operation).label
-    return f"{verb}: {advice.attempt.label}{nodes}; {advice.because}."[:1000]
+    return f"{verb}{of} {advice.attempt.label}{left_out(advice)}: {advice.because}."[:1000]
+
+
+def left_out(advice: Advice) -> str:
+    """` without n03`, or `, still without n03` when an earlier failure is the reason; empty without any node."""
+    names = ", ".join(str(node) for node in advice.excluded_nodes)
+    if not names:
+        return ""
+    return f" without {names}" if advice.rule in NAMING else f", still without {names}"
 
 
 def _no_advice(verdict: Verdict, decision: Decision, sentence: str = "", key: str | None = None) -> Entry:

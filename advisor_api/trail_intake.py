@@ -163,6 +163,8 @@ def _actor(source: Source, event: Reported) -> Actor:
 def _sentence(event: Reported, subject: Subject) -> str:
     what = event.payload.get("sentence") or event.payload.get("action") or "reported"
     on = f" on {subject.job_number}-{subject.attempt_index}" if subject.heimdall_job_id else ""
+    if event.type == EventType.INTENT.value:
+        return f"About to act{on}: {str(what)[:400]}."
     return f"{event.producer}: {event.type}{on}: {str(what)[:400]}."
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from django.db.models import QuerySet
 
+from advisor_api.deciding import left_out
 from advisor_api.gates import may_act
 from advisor_api.models import Advice
 from advisor_api.policy.advice_state import MOVES, AdviceState
@@ -77,9 +78,9 @@ def excluded_on(job: Job) -> dict[int, list[str]]:
 
 def advice_sentence(advice: Advice) -> str:
     """`Restart 12345-0 without n03, because …`. Reads `advice.attempt.job`."""
-    label, nodes = advice.attempt.label, ", ".join(str(node) for node in advice.excluded_nodes)
+    label, without = advice.attempt.label, left_out(advice)
     what = {
-        Operation.RESTART: f"Restart {label} without {nodes}" if nodes else f"Restart {label} on the nodes it gets",
+        Operation.RESTART: f"Restart {label}{without or ' on the nodes it gets'}",
         Operation.TERMINATE: f"Stop {label}",
         Operation.RELEASE: f"Release the held job {label}",
         Operation.WAIT: f"A person should look at {label}",

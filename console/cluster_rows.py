@@ -5,7 +5,8 @@ from datetime import datetime
 
 from django.db.models import Count, Max, Q
 
-from advisor_api.models import ControllerLease, Pause, Sequence
+from advisor_api.models import ControllerLease, Pause
+from console.recovery import open_recoveries
 from console.sight import Sight, sight_of
 from detectors.models import Feed
 from schedulers.states import LIVE, WAITING
@@ -107,7 +108,8 @@ def _attempt_counts(clusters: list[Cluster]) -> dict[int, dict[str, int]]:
 
 def _recovery_counts(clusters: list[Cluster]) -> dict[int, int]:
     rows = (
-        Sequence.objects.filter(closed_at=None, advice__attempt__job__cluster__in=clusters)
+        open_recoveries()
+        .filter(advice__attempt__job__cluster__in=clusters)
         .order_by()
         .values("advice__attempt__job__cluster")
         .annotate(number=Count("advice__attempt__job", distinct=True))

@@ -12,7 +12,7 @@ from urllib.parse import urlencode
 from django.db.models import Exists, OuterRef, Q, QuerySet, Subquery
 from django.db.models.functions import Lower
 
-from advisor_api.models import Sequence
+from console.recovery import open_recoveries
 from schedulers.states import FAILURES, FINAL, LIVE, WAITING, JobState
 from schedulers.words import Word
 from workloads.models import Attempt, Job
@@ -25,14 +25,14 @@ _NUMBER = re.compile(r"(\d{1,18})(?:-\d{1,9})?")
 class Shown(Word):
     """Which jobs the list shows."""
 
-    LIVE = "live", "All live", "primary"
+    LIVE = "live", "In the scheduler's list", "primary"
     RUNNING = "running", "Running", "success"
     WAITING = "waiting", "Waiting", "secondary"
     RECOVERY = "recovery", "In recovery", "info"
     BLIND = "blind", "Blind", "warning"
     FAILED = "failed", "Failed", "danger"
     ENDED = "ended", "Ended", "secondary"
-    EVERY = "every", "Live and ended", "secondary"
+    EVERY = "every", "All that were seen", "secondary"
 
 
 @dataclass(frozen=True)
@@ -105,9 +105,7 @@ def job_page(wanted: Wanted) -> JobPage:
     jobs = found[:PAGE]
     newest = {a.job_id: a for a in Attempt.objects.filter(job__in=jobs).order_by("index")}
     recovering = set(
-        Sequence.objects.filter(closed_at=None, advice__attempt__job__in=jobs).values_list(
-            "advice__attempt__job", flat=True
-        )
+        open_recoveries().filter(advice__attempt__job__in=jobs).values_list("advice__attempt__job", flat=True)
     )
     listed = tuple(_row(job, newest.get(job.pk), job.pk in recovering) for job in jobs)
     return JobPage(listed, jobs[-1].pk if len(found) > PAGE else None)
@@ -130,7 +128,7 @@ def _shown(jobs: QuerySet[Job], shown: Shown) -> QuerySet[Job]:
     if shown is Shown.LIVE:
         return jobs.filter(live=True)
     if shown is Shown.RECOVERY:
-        open_ones = Sequence.objects.filter(closed_at=None, advice__attempt__job=OuterRef("pk"))
+        open_ones = open_recoveries().filter(advice__attempt__job=OuterRef("pk"))
         return jobs.filter(Exists(open_ones))
     if shown is Shown.BLIND:
         blind = Attempt.objects.filter(job=OuterRef("pk"), blind_since__isnull=False, state__in=_values(LIVE))

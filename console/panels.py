@@ -18,6 +18,7 @@ from console.advice_lines import advice_on, excluded_on, open_advice, rules_said
 from console.asking import Asked, Scope, key_of, topics_of, version_of
 from console.cluster_rows import blind_attempts, cluster_rows, lease_of, sources_of
 from console.evidence import judgement_of, quotes_from
+from console.in_short import in_short
 from console.job_list import job_page
 from console.job_rows import (
     anomalies_of,
@@ -95,7 +96,13 @@ def job_summary(asked: Asked) -> Context:
         "run_time": run_time(newest, asked.now) if newest else None,
         "best_checkpoint": max((a.last_checkpoint_step or 0 for a in attempts), default=0),
         "sparkline": sparkline(seconds, newest.baseline_step_seconds if newest else None),
-        "wishes": wishes_of(asked.the_job),
+        "wishes": [] if asked.the_job.opt_in_error else wishes_of(asked.the_job),
+        "short": in_short(
+            attempts,
+            advice_on(asked.the_job, asked.now),
+            verdicts_of(attempts),
+            left_alone(asked.the_job, asked.the_cluster),
+        ),
     }
 
 

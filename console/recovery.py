@@ -3,7 +3,10 @@
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from django.db.models import QuerySet
+
 from advisor_api.models import Advice, Sequence
+from workloads.mode import Mode
 from workloads.models import Job
 
 SEQUENCES_READ = 50
@@ -11,11 +14,17 @@ SEQUENCES_READ = 50
 
 @dataclass(frozen=True)
 class Station:
-    """One station of a recovery; `took` since the last station that was reached, none while it is not."""
+    """One station of a recovery: `took` since the last one that was reached, or how it is `missing`."""
 
     name: str
     at: datetime | None
     took: timedelta | None
+    missing: str = ""
+
+
+def open_recoveries() -> QuerySet[Sequence]:
+    """Recoveries that are under way. Advice made in monitor mode recovers nothing."""
+    return Sequence.objects.filter(closed_at=None).exclude(advice__mode_at_decision=Mode.MONITOR.value)
 
 
 def stations_of(sequence: Sequence) -> tuple[Station, ...]:
@@ -31,9 +40,12 @@ def stations_of(sequence: Sequence) -> tuple[Station, ...]:
     )
     stations: list[Station] = []
     last: datetime | None = None
+    missing = "not reached" if sequence.closed_at else "not yet"
+    if sequence.advice.mode_at_decision == Mode.MONITOR:
+        missing = "not in monitor mode"
     for name, at in named:
         took = max(at - last, timedelta()) if at is not None and last is not None else None
-        stations.append(Station(name, at, took))
+        stations.append(Station(name, at, took, missing))
         last = at or last
     return tuple(stations)
 

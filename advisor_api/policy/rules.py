@@ -75,13 +75,13 @@ GUARDS = (
     Rule(
         "cancelled",
         None,
-        "somebody cancelled the job: that is a wish, not a failure",
+        "somebody cancelled the job, which is a wish and not a failure",
         lambda facts, policy: facts.state is JobState.CANCELLED,
     ),
     Rule(
         "time_limit",
         None,
-        "the job reached its time limit ({facts.word}): that is not a failure",
+        "the job reached its time limit ({facts.word}), which is not a failure",
         lambda facts, policy: facts.state in {JobState.TIMEOUT, JobState.DEADLINE},
     ),
     Rule(
@@ -252,7 +252,7 @@ RESTARTS = (
     Rule(
         "named_node",
         Operation.RESTART,
-        "{sure_are} named as the cause, sure enough to leave out",
+        "{sure_are} named as the cause, surely enough to be left out",
         lambda facts, policy: bool(sure_nodes(facts, policy)) and not cap_reached(facts, policy),
         names_nodes=True,
     ),
@@ -278,7 +278,7 @@ RESTARTS = (
     Rule(
         "hang",
         Operation.RESTART,
-        "it hangs: nothing comes forward although it runs",
+        "the job hangs: it runs and makes no step",
         lambda facts, policy: facts.kind is AnomalyKind.HANG,
         back_off=known_cause_seconds,
     ),
@@ -291,7 +291,7 @@ RESTARTS = (
     Rule(
         "known_cause",
         Operation.RESTART,
-        "it ended ({facts.word}) by a cause that a restart on the same nodes may survive",
+        "it ended ({facts.word}) by a cause that a restart may survive, and no node is blamed for it",
         lambda facts, policy: (
             facts.state in FAILURES
             and facts.evidence_status in PROVED
@@ -302,7 +302,7 @@ RESTARTS = (
     Rule(
         "unknown_cause",
         Operation.RESTART,
-        "it ended ({facts.word}) and the cause is not sure: again on the same nodes, after a pause",
+        "it ended ({facts.word}) and the cause is not sure, so it starts again after a pause and no node is blamed",
         lambda facts, policy: facts.state in FAILURES,
         back_off=unknown_cause_seconds,
     ),

@@ -92,7 +92,7 @@ ADVICE_EXAMPLE = {
         "nodes": ["n01", "n02", "n03"],
     },
     "rule": "named_node",
-    "reason": "n03 is named as the cause, sure enough to leave out",
+    "reason": "n03 is named as the cause, surely enough to be left out",
     "verdictId": "8d0f3b62-53f4-4c55-8a3b-0a2f8f0e7a11",
     "notBefore": "2026-11-29T10:42:20Z",
     "holdUntil": "2026-11-29T10:47:20Z",

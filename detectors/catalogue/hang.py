@@ -194,7 +194,7 @@ def _finding(key: str, rhythm: Rhythm, silence: Silence) -> Finding:
 
 def _sentence(rhythm: Rhythm, silence: Silence) -> str:
     limit, witness = silence.limit, silence.witness
-    where = f"No step after {rhythm.step}" if rhythm.step is not None else "No step and no line"
+    where = f"No step after step {rhythm.step}" if rhythm.step is not None else "No step and no line"
     allowed = limit.seconds if witness else limit.alone
     words = f"{where} for {_spoken(silence.seconds)}; {_spoken(allowed)} are allowed {limit.because}"
     words += f"; '{witness}' is a second witness" if witness else "; no second witness"

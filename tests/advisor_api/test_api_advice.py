@@ -86,7 +86,7 @@ class TestList:
                 "nodes": ["n01", "n02", "n03"],
             },
             "rule": "named_node",
-            "reason": "n03 is named as the cause, sure enough to leave out",
+            "reason": "n03 is named as the cause, surely enough to be left out",
             "verdictId": str(advice.verdict.uuid) if advice.verdict else None,
             "notBefore": stamp,
             "holdUntil": (now + seconds(300)).isoformat().replace("+00:00", "Z"),

@@ -62,7 +62,7 @@ def test_a_named_node_becomes_a_restart_without_it() -> None:
     exclusion = Exclusion.objects.get()
     assert (exclusion.node, exclusion.until, exclusion.owner) == ("n03", NOW + timedelta(days=1), "rule named_node")
     (event,) = events(EventType.ADVICE)
-    assert event.sentence.startswith("Restart: 100-0 without n03; n03 is named")
+    assert event.sentence.startswith("Restart 100-0 without n03: n03 is named")
     assert (event.actor_kind, event.actor, event.advice_generation) == ("rule", "named_node", 1)
     assert event.payload["seconds_since_detection"] == 3.0
     assert event.trace_id == sequence.trace_id
@@ -106,7 +106,7 @@ def test_a_guard_leaves_it_alone_with_a_sentence() -> None:
     attempt = an_attempt(a_job(a_cluster()), state=JobState.CANCELLED)
     assert decide(a_verdict(attempt), NOW) is None
     (event,) = events(EventType.NO_ADVICE)
-    assert event.sentence == "100-0 is left alone: somebody cancelled the job: that is a wish, not a failure."
+    assert event.sentence == "100-0 is left alone: somebody cancelled the job, which is a wish and not a failure."
     assert event.payload["rule"] == "cancelled"
     assert len(event.payload["trace"]) == 40
     assert Verdict.objects.get().decide_due_at is None

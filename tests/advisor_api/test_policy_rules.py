@@ -198,7 +198,7 @@ def test_a_named_node_is_left_out_at_once() -> None:
     assert decision.not_before == NOW
     assert decision.hold_until == NOW + timedelta(seconds=300)
     assert decision.expires_at == NOW + timedelta(seconds=900)
-    assert decision.because == "n03 is named as the cause, sure enough to leave out"
+    assert decision.because == "n03 is named as the cause, surely enough to be left out"
 
 
 CAPS = [

@@ -294,7 +294,7 @@ def _recovery_events(first: Attempt, second: Attempt, failed: datetime) -> None:
     event(at(1), EventType.ANOMALY, first, "An uncorrectable ECC error on GPU 2 of n03", level=Level.ERROR)
     event(at(3), EventType.ATTEMPT_STATE, first, "4711-0 is failed (exit code 1)")
     event(at(4), EventType.VERDICT, first, "GPU 2 of n03 lost data; 93 % sure")
-    event(at(5), EventType.ADVICE, first, "Restart: 4711-0 without n03; n03 is named by a proved cause.", POLICY)
+    event(at(5), EventType.ADVICE, first, "Restart 4711-0 without n03: n03 is named by a proved cause.", POLICY)
     event(at(7), EventType.INTENT, first, "Will requeue and hold 4711", CONTROLLER)
     event(at(8), EventType.ACTION, first, "Requeued and held 4711", CONTROLLER)
     event(at(9), EventType.ACTION, first, "Left out n03 from 4711", CONTROLLER)
@@ -354,7 +354,7 @@ def _waiting(cluster: Cluster, now: datetime) -> Advice:
         scheduler_word="NODE_FAIL",
     )  # fmt: skip
     advice = Advice.objects.create(
-        attempt=failed, generation=1, operation=Operation.RESTART, excluded_nodes=["f02"], rule="node_lost",
+        attempt=failed, generation=1, operation=Operation.RESTART, excluded_nodes=["f02"], rule="named_node",
         because="the scheduler lost f02", mode_at_decision=Mode.APPROVE, not_before=now,
         hold_until=now + timedelta(minutes=20), expires_at=now + timedelta(minutes=11),
         created_at=now - timedelta(minutes=2), state=AdviceState.AWAITING_APPROVAL,
@@ -368,7 +368,7 @@ def _waiting(cluster: Cluster, now: datetime) -> Advice:
         now - timedelta(minutes=2),
         EventType.ADVICE,
         failed,
-        "Restart: 99-0 without f02; the scheduler lost f02.",
+        "Restart 99-0 without f02: the scheduler lost f02.",
         POLICY,
     )
     return advice
