@@ -10,9 +10,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from detectors.catalogue.matching import Hit
+from detectors.catalogue.numerals import LARGEST
 
 STEPS, BARS, EPOCHS = 0, 1, 2
-LARGEST_STEP = 10**12
 LONGEST_STEP_SECONDS = 7 * 86400.0
 
 _LOSS = re.compile(
@@ -165,4 +165,4 @@ def _scaled(word: str, unit: float) -> float | None:
 
 def _count(word: str | None) -> int | None:
     value = _scaled(word, 1.0) if word else None
-    return int(value) if value is not None and 0 <= value <= LARGEST_STEP else None
+    return int(value) if value is not None and 0 <= value <= LARGEST else None

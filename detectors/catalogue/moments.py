@@ -4,6 +4,7 @@ import re
 from dataclasses import dataclass
 
 from detectors.catalogue.matching import Hit
+from detectors.catalogue.numerals import whole
 
 PAUSES = frozenset({"saving", "loading", "evaluating"})
 """Phases in which no step is expected: each has a limit of its own (trap 7)."""
@@ -33,10 +34,10 @@ def moment_of(hit: Hit, text: str) -> Moment | None:
 def _step(hit: Hit) -> int | None:
     for word in _STEP_WORDS:
         if hit.words.get(word, "").isdecimal():
-            return int(hit.words[word])
+            return whole(hit.words[word])
     for word in _PATH_WORDS:
         path = hit.words.get(word, "")
         found = _IN_PATH.findall(path) or _LAST_NUMBER.findall(path)
         if found:
-            return int(found[-1])
+            return whole(found[-1])
     return None

@@ -12,6 +12,7 @@ from detectors.catalogue.cleaning import NOTHING, Cleaned, Said, clean, is_own, 
 from detectors.catalogue.linear import encoded
 from detectors.catalogue.locating import Places, Speaker, numbers
 from detectors.catalogue.matching import Hit
+from detectors.catalogue.numerals import whole
 from detectors.catalogue.records import LINE_LIMIT, Context, Record
 from detectors.catalogue.tracebacks import Closed, Tracebacks
 
@@ -143,7 +144,9 @@ class Reader:
             if len(self._blocks) > PARTIALS_AT_ONCE:
                 del self._blocks[next(iter(self._blocks))]
         elif fault.signature.id == "elastic.block_rank" and (host := self._blocks.get(key)):
-            self.places.learn(int(fault.words["rank"]), host)
+            rank = whole(fault.words["rank"])
+            if rank is not None:
+                self.places.learn(rank, host)
 
     def _needs(self, raw: bytes, found: Sequence[int]) -> bool:
         return bool(self._tracebacks.open) or (bool(found) and (b"Traceback" in raw or b"Exception ignored" in raw))

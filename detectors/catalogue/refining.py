@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from detectors.catalogue.catalogue import catalogue, table
+from detectors.catalogue.numerals import whole
 
 Words = Mapping[str, str]
 
@@ -21,7 +22,7 @@ def refined(name: str, words: Words) -> str:
 
 def _gpu_code(words: Words) -> str:
     """`xid.79`; a code that no table names counts as one without a known meaning."""
-    name = f"xid.{int(words['xid'])}"
+    name = f"xid.{whole(words['xid'])}"
     return name if catalogue().knows(name) else "xid.1"
 
 
@@ -31,7 +32,7 @@ def _nvlink(words: Words) -> str:
         "subcode": (int(words.get("intr", "0x0"), 16) >> 20) & 0x3F,
         "status": int(words.get("es", "0x0"), 16),
     }
-    code, unit = int(words["xid"]), words["unit"]
+    code, unit = whole(words["xid"]), words["unit"]
     for row in _nvlink_rows():
         if code in row["codes"] and unit in row["units"] and caught[row["field"]] in row["values"]:
             return f"xid.nvlink5.{row['reading']}"
