@@ -2,11 +2,13 @@
 
 from collections.abc import Callable
 from datetime import timedelta
+from json import JSONEncoder
 from typing import TYPE_CHECKING, Any
 
 from django.contrib import admin, messages
+from django.contrib.admin.widgets import AdminTextareaWidget
 from django.db import transaction
-from django.db.models import QuerySet
+from django.db.models import JSONField, QuerySet
 from django.forms import ModelForm
 from django.http import HttpRequest
 from django.utils import timezone
@@ -66,6 +68,13 @@ def actor_of(request: HttpRequest) -> Actor:
     return Actor(ActorKind.PERSON, request.user.get_username())
 
 
+class OneLineEach(JSONEncoder):
+    """JSON that a person can edit: one value on each line."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**{**options, "indent": 2})
+
+
 @admin.register(PolicyVersion)
 class PolicyVersionAdmin(InsertOnlyAdmin):
     """Policies: the newest version is the active one. To change a policy, add a version."""
@@ -74,6 +83,13 @@ class PolicyVersionAdmin(InsertOnlyAdmin):
     list_filter = ("cluster",)
     fields = ("cluster", "values", "note")
     list_select_related = ("cluster",)
+    formfield_overrides = {  # as Django declares it
+        JSONField: {
+            "encoder": OneLineEach,
+            "widget": AdminTextareaWidget(attrs={"rows": 24}),
+            "help_text": "What each limit means: docs/policy.md. What is left out has its default.",
+        }
+    }
 
     def get_changeform_initial_data(self, request: HttpRequest) -> dict[str, Any]:
         """A new version begins with the values of the newest one."""

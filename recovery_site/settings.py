@@ -152,6 +152,7 @@ LANGUAGE_CODE = "en"
 TIME_ZONE = "UTC"
 USE_I18N = False
 USE_TZ = True
+FORMAT_MODULE_PATH = "recovery_site.formats"
 
 STATIC_URL = "static/"
 STATIC_ROOT = STATE_DIR / "static"

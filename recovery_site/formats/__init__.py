@@ -1,0 +1,1 @@
+"""How are times and numbers written?"""

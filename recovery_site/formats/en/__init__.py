@@ -1,0 +1,1 @@
+"""The one language that the site speaks."""
