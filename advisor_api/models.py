@@ -43,8 +43,8 @@ class Advice(models.Model):
 
     attempt = models.ForeignKey(Attempt, on_delete=models.CASCADE, related_name="advice")
     generation = models.PositiveIntegerField()
-    verdict = models.ForeignKey(Verdict, null=True, blank=True, on_delete=models.PROTECT, related_name="advice")
-    policy = models.ForeignKey(PolicyVersion, null=True, blank=True, on_delete=models.PROTECT)
+    verdict = models.ForeignKey(Verdict, null=True, blank=True, on_delete=models.RESTRICT, related_name="advice")
+    policy = models.ForeignKey(PolicyVersion, null=True, blank=True, on_delete=models.RESTRICT)
     operation = models.CharField(max_length=16, choices=Operation.choices())
     excluded_nodes = models.JSONField(default=list)
     rule = models.CharField(max_length=64)

@@ -121,7 +121,7 @@ class Verdict(models.Model):
 
     uuid = models.UUIDField(default=uuid.uuid4, unique=True, editable=False)
     attempt = models.ForeignKey(Attempt, on_delete=models.CASCADE, related_name="verdicts")
-    supersedes = models.ForeignKey("self", null=True, blank=True, on_delete=models.PROTECT, related_name="newer")
+    supersedes = models.ForeignKey("self", null=True, blank=True, on_delete=models.RESTRICT, related_name="newer")
     speed = models.CharField(max_length=8, default="fast", choices=[("fast", "Fast"), ("slow", "Slow")])
     kind = models.CharField(max_length=16, choices=AnomalyKind.choices())
     layer = models.CharField(max_length=32, choices=Layer.choices())

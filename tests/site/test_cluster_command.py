@@ -1,17 +1,44 @@
 """Can a person pause a cluster and look at it without a browser, and is every mistake one sentence?"""
 
+from datetime import UTC, datetime
 from pathlib import Path
+from uuid import uuid4
 
 import pytest
 from django.core.management import call_command
 from django.core.management.base import CommandError
 
-from advisor_api.models import Pause
+from advisor_api.models import Advice, Pause, PolicyVersion
 from audit.models import AuditEvent
+from detectors.models import Verdict
 from lab.slurm.cluster import SlurmCluster
-from workloads.models import Cluster
+from workloads.models import Attempt, Cluster, Job
 
 pytestmark = pytest.mark.django_db
+
+NOW = datetime(2026, 11, 29, 12, tzinfo=UTC)
+WORDS = {
+    "kind": "crash",
+    "layer": "hardware.gpu",
+    "sentence": "ECC error on n1",
+    "evidence_status": "established",
+    "confidence": 0.9,
+    "action": "restart_exclude",
+    "happened_at": NOW,
+    "judged_at": NOW,
+}
+ADVICE = {
+    "operation": "restart",
+    "rule": "named_node",
+    "because": "because",
+    "mode_at_decision": "action",
+    "not_before": NOW,
+    "hold_until": NOW,
+    "expires_at": NOW,
+    "created_at": NOW,
+    "state": "pending",
+    "state_at": NOW,
+}
 
 
 @pytest.fixture
@@ -74,3 +101,23 @@ def test_a_look_tells_of_a_log_root_that_is_not_there(
     assert "5 nodes" in looked
     assert "The log root /nowhere/logs is no folder here: jobs that write there will be blind." in looked
     assert str(tmp_path) not in looked
+
+
+def test_a_cluster_with_a_history_is_forgotten_and_its_trail_is_kept(
+    cluster: Cluster, capsys: pytest.CaptureFixture[str]
+) -> None:
+    job = Job.objects.create(cluster=cluster, number=7, name="train", user="trainer", created_at=NOW, seen_at=NOW)
+    attempt = Attempt.objects.create(
+        job=job, index=0, heimdall_id=uuid4(), state="failed", first_seen_at=NOW, changed_at=NOW
+    )
+    first = Verdict.objects.create(attempt=attempt, input_hash="1", **WORDS)
+    second = Verdict.objects.create(attempt=attempt, input_hash="2", supersedes=first, **WORDS)
+    policy = PolicyVersion.objects.create(cluster=cluster, values={}, note="x", created_at=NOW, created_by="x")
+    Advice.objects.create(attempt=attempt, verdict=second, policy=policy, generation=1, **ADVICE)
+    with pytest.raises(CommandError, match="repeat it with --yes"):
+        call_command("cluster", "remove", "alpha")
+    assert said(capsys, "remove", "alpha", "--yes") == "alpha is forgotten; its trail is kept.\n"
+    assert not Cluster.objects.exists()
+    assert not Advice.objects.exists()
+    assert not Verdict.objects.exists()
+    assert AuditEvent.objects.filter(type="configuration", cluster="alpha").exists()
