@@ -374,7 +374,7 @@ class TestHostilePaths:
         reader.asked = replace(reader.asked, owner=None)
         assert self.trouble(reader) == "the job's user id is not known, so nobody's file is its own"
 
-    @pytest.mark.parametrize("target", ["/etc/passwd", "/etc/no-such-file", "/root/no-such-folder/file"])
+    @pytest.mark.parametrize("target", ["/etc/passwd", "/etc/no-such-file", "/no-such-folder/file"])
     def test_nothing_is_told_of_what_stands_outside(self, reader: Reader, target: str) -> None:
         """Whether it exists is no business of the job's owner."""
         reader.path.symlink_to(target)
