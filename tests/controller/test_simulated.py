@@ -64,8 +64,15 @@ class Site:
         return self.slurm.job(number)
 
     def reach(self, number: int, state: JobState, restarts: int) -> JobDetail:
-        until(lambda: (self.job(number).row.state, self.job(number).row.restarts) == (state, restarts), state.label)
-        return self.job(number)
+        shown = self.job(number)
+
+        def there() -> bool:
+            nonlocal shown
+            shown = self.job(number)  # one look for both: between two the job may move on
+            return (shown.row.state, shown.row.restarts) == (state, restarts)
+
+        until(there, state.label)
+        return shown
 
     def advise(self, number: int, nodes: tuple[str, ...], hold_seconds: int = 60, **changes: Any) -> None:
         now = datetime.now(UTC)
