@@ -92,7 +92,7 @@ def watched(short_folder: Path, real_slurm: SlurmCluster) -> Iterator[Callable[.
         one.stop()
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def stores() -> Iterator[Stores]:
     with Stores(Path(subprocess.check_output(["mktemp", "-d"], text=True, timeout=5).strip())) as stores:
         yield stores
@@ -180,9 +180,9 @@ def test_production_set_with_a_worker_killed(
 
 
 def test_controller_and_slurmctld_killed_between_hold_and_release(
-    watched: Callable[..., Watched], real_slurm: SlurmCluster, tmp_path: Path
+    watched: Callable[..., Watched], real_slurm: SlurmCluster, stores: Stores, tmp_path: Path
 ) -> None:
-    here = watched("action")
+    here = watched("action", stores)
     mark = tmp_path / "killed"
     here.site.start()
     here.controller.start(mark)
