@@ -32,7 +32,7 @@ def move(advice: Advice, step: Move, now: datetime) -> Advice:
     """
     before = AdviceState(advice.state)
     if step.to not in MOVES[before]:
-        raise Stale(f"The advice is {before.label.lower()} and cannot become {step.to.label.lower()}.")
+        raise Stale(f"The advice stands at '{before.label}' and cannot become '{step.to.label}'.")
     with transaction.atomic():
         moved = Advice.objects.filter(pk=advice.pk, state=before.value).update(
             state=step.to.value, state_reason=step.reason.value, state_at=now

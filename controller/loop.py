@@ -149,7 +149,10 @@ class Controller:
             step = step.instead
         self._speak(work, step.sentence)
         if step.disposition:
-            return told and self._hands.report(view, step)
+            known = told and self._hands.report(view, step)
+            if known:
+                self._rest(work, row, step)  # refused for good and still listed: not said again at once
+            return known and work.entry is not None
         return self._hands.act(view, step, looked_at)
 
     def _worth_a_look(self, work: Work, row: JobRow) -> bool:

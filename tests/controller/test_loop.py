@@ -441,6 +441,18 @@ def test_what_the_advisor_will_never_take_is_given_up(bench: Bench, path: str, s
     assert sum("does not take it" in line for line in bench.log) >= 1
 
 
+def test_what_was_refused_for_good_is_not_said_again_and_again(bench: Bench) -> None:
+    bench.scheduler.add(row(state=JobState.FAILED))
+    bench.advisor.advice = [advice(**TERMINATE)]
+    bench.advisor.refuse["reconciliation"] = 409
+    began = bench.clock.now()
+    bench.passes(12)
+    told = [path for _, path, _ in bench.advisor.requests if "reconciliation" in path]
+    passed = (bench.clock.now() - began).total_seconds()
+    assert passed >= 10
+    assert 1 <= len(told) <= 1 + passed / 5
+
+
 def test_without_the_advisor_a_marked_running_job_is_left_running(bench: Bench) -> None:
     bench.scheduler.add(row(**RUNNING))
     bench.advisor.advice = [advice()]
