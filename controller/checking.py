@@ -8,7 +8,7 @@ from controller.advice import Advice, ClusterGates
 from controller.client import Advisor, AdvisorError
 from controller.cluster import scheduler_of
 from controller.config import Settings
-from controller.gates import carry_gate, own_gate, start_gate
+from controller.gates import RIGHTS, carry_gate, own_gate, start_gate
 from controller.journal import BadJournal, read_entries
 from controller.plain import one_line
 from controller.steps import next_step
@@ -48,6 +48,7 @@ class Check:
             gate = own_gate(own, self._settings.environment)
             word = "may act as far as its configuration goes" if gate.open else f"sends no command: {gate.sentence}"
             self._say(f"The {name} {word}.")
+        self._say(f"Rights: {RIGHTS} to act. The watchdog only releases, for which Operator is enough.")
 
     def _scheduler_answers(self) -> bool:
         try:

@@ -94,6 +94,11 @@ def by_journal(view: View) -> bool:
     return view.held_by_journal
 
 
+def unmarkable(view: View) -> bool:
+    """We hold it by our journal alone: our mark was refused, or never appeared."""
+    return held(view) and view.held_by_journal and not view.marked and view.spent(Action.MARK)
+
+
 def let_go(view: View) -> bool:
     """Our release took effect once."""
     return view.let_go

@@ -10,6 +10,12 @@ from controller.config import ControllerSettings, Settings, WatchdogSettings
 LEASE_SECONDS = 25.0  # least time left when a command starts (decisions 22)
 
 
+RIGHTS = (
+    "Slurm lets its administrators alone write AdminComment, where a hold is marked as ours: SlurmUser, root, or a "
+    "user with AdminLevel=Administrator; Operator is not enough"
+)
+
+
 @dataclass(frozen=True)
 class Gate:
     """Open, or closed for the reason that `sentence` gives."""
@@ -85,6 +91,16 @@ def start_gate(settings: Settings, cluster: ClusterGates | None, advice: Advice,
             not _allowed(cluster.partitions, advice.partition),
             f"partition {advice.partition!r} is not in the cluster's list",
         ),
+    )
+
+
+def mark_gate(said: str) -> Gate:
+    """Whether a hold can be marked as ours. `said`: how the scheduler refused the last mark, "" when it did not."""
+    if not said:
+        return OPEN
+    return Gate(
+        f"the scheduler refused to mark a job that we held ({said}). {RIGHTS}. "
+        "Nothing new is begun until the controller is restarted"
     )
 
 

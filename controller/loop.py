@@ -11,9 +11,10 @@ from controller.acting import Hands
 from controller.advice import Advice
 from controller.client import Advisor
 from controller.clock import Clock
+from controller.conditions import unmarkable
 from controller.config import Settings
-from controller.entries import Entry
-from controller.gates import Gate, carry_gate, own_gate, start_gate
+from controller.entries import Action, Doing, Entry
+from controller.gates import Gate, carry_gate, mark_gate, own_gate, start_gate
 from controller.journal import BadJournal, Journal
 from controller.plain import Voice
 from controller.rows import Step
@@ -62,6 +63,7 @@ class Controller:
         self._looks_at = clock.monotonic()
         self._not_found: dict[int, int] = {}
         self._resting: dict[tuple[str, int], tuple[JobRow | None, float]] = {}
+        self._mark_refused = ""  # how, on a job that was still held by us afterwards; kept until the process ends
 
     def run(self) -> None:
         """Pass after pass until asked to stop; at once again after a pass that did something."""
@@ -135,6 +137,7 @@ class Controller:
         looked_at = self._clock.monotonic()
         view = self._proved(self._view(work, shown))
         work = replace(work, entry=view.entry)
+        self._learn_rights(view)
         told = self._hands.tell_milestones(view.entry)
         step = next_step(view)
         if step.begins and not work.listed and not self.standing.gone:
@@ -169,9 +172,23 @@ class Controller:
     def _gate(self, work: Work, step: Step) -> Gate:
         """Everything that must be open for this command."""
         cluster = None if self.standing.gone else self.standing.cluster
+        if step.begins and not (right := self._may_mark()).open:
+            return right
         decide = start_gate if step.begins else carry_gate
         gate = decide(self._settings, cluster, work.advice, self.standing.now())
         return self.standing.gate() if gate.open and cluster is not None else gate
+
+    def _learn_rights(self, view: View) -> None:
+        """Remember a refused mark once a look shows that the job is still held: it was no matter of its state."""
+        mark = view.doing(Action.MARK)
+        if not isinstance(view.shown, Missing) and mark.refused and unmarkable(view):
+            self._mark_refused = _said(mark)
+            self._voice.once("right to mark", mark_gate(self._mark_refused).sentence)
+
+    def _may_mark(self) -> Gate:
+        """Closed for good by what was learned; and for now by a refused mark that no look has followed yet."""
+        marks = (e.doing(Action.MARK) for e in self._journal.entries.values() if e.holding)
+        return mark_gate(self._mark_refused or next((_said(mark) for mark in marks if mark.refused), ""))
 
     def _first_in_line(self, work: Work) -> bool:
         """Whether no other advice of the same job is being carried out (decisions 19)."""
@@ -233,6 +250,10 @@ class Controller:
 
     def _speak(self, work: Work, sentence: str) -> None:
         self._voice.once(work.advice.key, f"{work.advice}: {sentence}")
+
+
+def _said(mark: Doing) -> str:
+    return mark.sentence or "without a reason"
 
 
 def _appearance(works: list[Work], rows: dict[int, JobRow]) -> tuple[tuple[object, ...], ...]:

@@ -139,6 +139,12 @@ def release(view: View) -> Step:
     return Step("release it", action=Action.RELEASE)
 
 
+def release_unmarked(view: View) -> Step:
+    """Let go at once what only our journal knows to be ours: nobody else could tell, so nobody else would."""
+    said = view.doing(Action.MARK).sentence or "the mark never appeared"
+    return Step(f"release it at once, because it cannot be marked as ours ({said})", action=Action.RELEASE)
+
+
 def release_for_its_user(view: View) -> Step:
     """Let go what its user holds until a predecessor is done (decisions 15)."""
     return Step("release it", action=Action.RELEASE, begins=True)

@@ -84,6 +84,7 @@ class ScriptedScheduler:
     command_takes: float = 0.01
     down: bool = False
     hung: bool = False
+    mark_refused: str = ""  # what it says to whoever may not write AdminComment
     lose: dict[str, str] = field(default_factory=dict)  # action -> "done" or "undone": its next answer is lost
     jobs_by_number: dict[int, JobRow] = field(default_factory=dict)
     excluded: dict[int, tuple[str, ...]] = field(default_factory=dict)
@@ -187,6 +188,8 @@ class ScriptedScheduler:
             raise Unclear("Socket timed out on send/recv operation")
 
     def _mark(self, number: int, text: str) -> None:
+        if self.mark_refused:
+            raise Refused(self.mark_refused)
         if self.jobs_by_number[number].state in FINAL:
             raise Refused("Job has already finished")
         self.change(number, admin_comment=text)

@@ -27,6 +27,7 @@ class Story:
     once: tuple[str, ...] = ("requeue_hold", "release")
     milestones: tuple[str, ...] = ("SLURM_REQUEUE_HOLD", "SLURM_UPDATE_CONSTRAINTS", "SLURM_RELEASE")
     kill_seconds: float = 0.0
+    mark_refused: str = ""
 
 
 STORIES = (
@@ -39,6 +40,8 @@ STORIES = (
           milestones=("SLURM_UPDATE_CONSTRAINTS",)),
     Story("a job to be stopped", {"state": JobState.RUNNING}, {"operation": "RECOVERY_OPERATION_TERMINATE"},
           once=("cancel",), milestones=("SLURM_CANCEL",)),
+    Story("a failed job that may not be marked", {}, {"notBefore": wire(START + timedelta(seconds=60))},
+          mark_refused="Access/permission denied"),
 )  # fmt: skip
 
 
@@ -46,6 +49,7 @@ def prepare(bench: Bench, story: Story) -> None:
     coarse = replace(bench.settings.controller, poll_seconds=3.0)  # fewer passes, the same points
     bench.settings = replace(bench.settings, controller=coarse)
     bench.scheduler.kill_seconds = story.kill_seconds
+    bench.scheduler.mark_refused = story.mark_refused
     bench.scheduler.add(row(**story.job))
     bench.advisor.advice = [advice(**story.advice)]
 
@@ -114,7 +118,7 @@ def test_killed_at_every_point_once(fresh: Callable[[], Bench], story: Story) ->
     assert points >= 20, "the points were not reached"
 
 
-@pytest.mark.parametrize("story", STORIES[:2], ids=lambda story: story.name)
+@pytest.mark.parametrize("story", (*STORIES[:2], STORIES[-1]), ids=lambda story: story.name)
 def test_killed_again_and_again_at_every_third_point(fresh: Callable[[], Bench], story: Story) -> None:
     bench = fresh()
     prepare(bench, story)

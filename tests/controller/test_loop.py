@@ -605,3 +605,89 @@ def test_the_disk_is_full(
     bench.passes(5)
     assert scheduler.commands == []
     assert any("cannot be written" in line for line in bench.log)
+
+
+DENIED = "Access/permission denied"
+
+
+def let_go_unmarked(bench: Bench) -> None:
+    """Job 12 has been held, could not be marked, and is let go; then comes the advice on job 13."""
+    bench.scheduler.mark_refused = DENIED
+    bench.scheduler.add(row())
+    bench.scheduler.add(row(13))
+    bench.advisor.advice = [advice(notBefore=wire(START + timedelta(minutes=4)))]
+    bench.to_the_end()
+    bench.advisor.advice.append(advice(13))
+    bench.passes(10)
+
+
+def test_a_job_that_may_not_be_marked_is_let_go_at_once_and_nothing_new_is_begun(bench: Bench) -> None:
+    let_go_unmarked(bench)
+    assert bench.effects() == ["requeue_hold", "update_exclusions", "release"]
+    assert bench.clock.now() < START + timedelta(minutes=1)
+    assert [report[1:] for report in bench.advisor.reports] == [("CONVERGED", "DESIRED_STATE_OBSERVED")]
+    said = next(line for line in bench.log if ": would " in line)
+    assert DENIED in said and "AdminLevel=Administrator" in said
+
+
+def test_what_was_begun_before_the_first_refusal_is_let_go_too(bench: Bench) -> None:
+    bench.scheduler.mark_refused = DENIED
+    for number in (12, 13):
+        bench.scheduler.add(row(number))
+    bench.advisor.advice = [advice(12), advice(13)]
+    bench.passes(30, until=lambda: len(bench.advisor.reports) == 2)
+    assert [bench.effects().count(effect) for effect in ("requeue_hold", "release")] == [2, 2]
+    assert {report[1] for report in bench.advisor.reports} == {"CONVERGED"}
+
+
+def test_between_the_refusal_and_the_next_look_nothing_is_begun(bench: Bench) -> None:
+    bench.scheduler.mark_refused = DENIED
+    bench.scheduler.add(row())
+    bench.scheduler.add(row(13))
+    bench.advisor.advice = [advice()]
+    bench.passes(10, until=lambda: bench.effects() == ["requeue_hold"])
+    bench.advisor.advice.append(advice(13))
+    bench.passes(1)
+    assert bench.scheduler.commands[-1][:2] == ("mark", 12)
+    bench.passes(20)
+    assert bench.effects() == ["requeue_hold", "update_exclusions", "release"]
+
+
+def test_after_a_restart_of_the_controller_it_is_tried_again(bench: Bench) -> None:
+    let_go_unmarked(bench)
+    bench.scheduler.mark_refused = ""
+    bench.passes(10)
+    assert bench.scheduler.jobs_by_number[13].restarts == 0
+    bench.start()
+    bench.passes(60, until=lambda: bench.scheduler.jobs_by_number[13].restarts == 1)
+    assert bench.scheduler.jobs_by_number[13].restarts == 1
+
+
+def test_neither_mark_nor_exclusions(bench: Bench) -> None:
+    bench.scheduler.mark_refused = DENIED
+    bench.scheduler.add(row())
+    bench.advisor.advice = [advice(nodeConstraints={"excludedNodes": ["n99"]})]
+    bench.to_the_end()
+    assert bench.effects() == ["requeue_hold", "release"]
+    assert bench.advisor.reports[0][1:] == ("ABANDONED", "REFUSED_BY_SCHEDULER")
+
+
+def test_a_job_cancelled_before_its_mark_does_not_stop_the_others(bench: Bench) -> None:
+    """Its mark is refused too, but not for a missing right: the next look shows that nothing is held."""
+    for number in (12, 13):
+        bench.scheduler.add(row(number))
+    bench.advisor.advice = [advice()]
+    plain = bench.scheduler.mark
+
+    def cancelled_first(number: int, text: str) -> None:
+        if number == 12:
+            bench.scheduler.cancel(12)
+        plain(number, text)
+
+    bench.scheduler.mark = cancelled_first  # type: ignore[method-assign]
+    bench.to_the_end()
+    bench.advisor.advice.append(advice(13))
+    bench.passes(60, until=lambda: len(bench.advisor.reports) == 2)
+    assert [report[1:] for report in bench.advisor.reports] == [
+        ("ABANDONED", "CANCELLED_BY_USER"), ("CONVERGED", "DESIRED_STATE_OBSERVED")
+    ]  # fmt: skip

@@ -171,6 +171,7 @@ def test_check_says_in_sentences_what_would_be_done_and_keep_keeps(site: Site) -
     checked = site.ask("check")
     assert checked.returncode == 0, checked.stdout + checked.stderr
     assert "The configuration has no mistakes." in checked.stdout
+    assert "Rights: Slurm lets its administrators alone write AdminComment" in checked.stdout
     assert "The scheduler answers: 22.05" in checked.stdout
     assert f"job {number}-0 g1: would requeue and hold: the log names n03." in checked.stdout
     assert site.job(number).row.state is JobState.FAILED

@@ -62,6 +62,7 @@ def job(state: JobState, restarts: int = 0, mark: int | None = None, **more: Any
 
 A, STOP, GO = Action, Operation.TERMINATE, Operation.RELEASE
 HELD_BY_US = {A.REQUEUE_HOLD: PROVED}
+UNMARKABLE = {**HELD_BY_US, A.MARK: REFUSED}
 MARKED_BY_US = {A.REQUEUE_HOLD: PROVED, A.MARK: PROVED}
 READY = {**MARKED_BY_US, A.EXCLUSIONS: PROVED}
 LET_GO = {**READY, A.RELEASE: PROVED}
@@ -143,8 +144,30 @@ CASES = (
          journal={A.REQUEUE_HOLD: NO_ANSWER}),
     Case("held by us, mark sent just now", WAIT, "ours, the mark may still appear", held(),
          journal={**HELD_BY_US, A.MARK: JUST_SENT}),
-    Case("held by us, mark refused", WAIT, "ours, the mark is refused", held(),
-         journal={**HELD_BY_US, A.MARK: REFUSED}),
+    Case("held by us, mark refused", A.EXCLUSIONS, "ours, not to be marked, exclusions to be set", held(),
+         journal=UNMARKABLE),
+    Case("held by us, mark three times without effect", A.EXCLUSIONS,
+         "ours, not to be marked, exclusions to be set", held(), journal={**HELD_BY_US, A.MARK: THRICE}),
+    Case("held by us, mark refused, exclusions sent just now", WAIT,
+         "ours, not to be marked, the exclusions may still appear", held(),
+         journal={**UNMARKABLE, A.EXCLUSIONS: JUST_SENT}),
+    Case("held by us, mark and exclusions refused", A.RELEASE, "ours, not to be marked", held(),
+         journal={**UNMARKABLE, A.EXCLUSIONS: REFUSED}),
+    Case("held by us, mark refused, for later", A.RELEASE, "ours, not to be marked", held(), excluded=OUT,
+         journal={**UNMARKABLE, A.EXCLUSIONS: PROVED}, not_before=NOW + timedelta(seconds=9)),
+    Case("held by us, mark refused, release sent just now", WAIT,
+         "ours, not to be marked, the release may still take effect", held(), excluded=OUT,
+         journal={**UNMARKABLE, A.RELEASE: JUST_SENT}),
+    Case("held by us, mark and release refused", WAIT, "ours, not to be marked, the release is refused", held(),
+         excluded=OUT, journal={**UNMARKABLE, A.RELEASE: REFUSED}),
+    Case("held by others, mark refused", CLOSED, "somebody else's hold", held(),
+         journal={A.REQUEUE_HOLD: REFUSED, A.MARK: REFUSED}),
+    Case("mark refused, let go, held by a person", Reason.DESIRED_STATE_OBSERVED, "let go, then held by a person",
+         held(), excluded=OUT, journal={**UNMARKABLE, A.RELEASE: PROVED}),
+    Case("mark refused, and let go", Reason.DESIRED_STATE_OBSERVED, "restarted", job(S.PENDING, 1), excluded=OUT,
+         journal={**UNMARKABLE, A.RELEASE: PROVED}),
+    Case("mark and exclusions refused, and let go", REFUSAL, "waiting, the exclusions are refused",
+         job(S.PENDING, 1), journal={**UNMARKABLE, A.EXCLUSIONS: REFUSED, A.RELEASE: PROVED}),
     Case("held by us, a mark of another attempt", A.MARK, "ours, not yet marked", held(mark=0), journal=HELD_BY_US),
     Case("held by us and marked", A.EXCLUSIONS, "ours, exclusions to be set", held(mark=1), journal=MARKED_BY_US),
     Case("marked by a controller that died", A.EXCLUSIONS, "ours, exclusions to be set", held(mark=1)),
@@ -234,6 +257,8 @@ CASES = (
          journal={A.REQUEUE_HOLD: replace(PROVED, seen_restarts=2), A.MARK: PROVED}),
     Case("collision, held and marked", A.RELEASE, "collision, held by us", held(2, mark=2),
          journal={A.REQUEUE_HOLD: replace(PROVED, seen_restarts=2), A.MARK: PROVED}),
+    Case("collision, held by us, mark refused", A.RELEASE, "ours, not to be marked", held(2),
+         journal={A.REQUEUE_HOLD: replace(PROVED, seen_restarts=2), A.MARK: REFUSED}),
     Case("collision, ending", WAIT, "collision, still ending", job(S.COMPLETING, 2),
          journal={A.REQUEUE_HOLD: SENT}),
     Case("collision, let go", Reason.SUPERSEDED, "collision", job(S.PENDING, 2),
