@@ -19,6 +19,7 @@ from detectors.catalogue.turning import turn as catalogue_turn
 from detectors.excerpts import cut_excerpts
 from detectors.gathering import News, gather
 from detectors.models import Anomaly
+from detectors.seeing import store_broken
 from detectors.sight import Sight, look
 from detectors.storing import Overtaken, store
 from detectors.turned import Past, Turned, context_of, is_cause
@@ -46,8 +47,9 @@ def read_attempts(attempts: Sequence[Attempt], now: datetime, turn: Turn = catal
     for news in gather(attempts, now):
         try:
             turned.append(_turned(news, past.get(news.attempt.pk, Past()), turn, now))
-        except Exception:  # one hostile log must not stop the reading of all others
+        except Exception as error:  # one hostile log must not stop the reading of all others
             log.exception("the detectors failed on attempt %s", news.attempt.label)
+            store_broken(news.attempt, error, now)
         if len(turned) >= TOGETHER:
             stored += _stored(turned, now)
             turned = []

@@ -165,6 +165,20 @@ class TestATurn:
         assert read_attempts([attempt, other], now(), breaking) == 1
         assert Feed.objects.get().attempt == other
 
+    def test_whoever_cannot_understand_a_log_is_blind_on_it(self, attempt: Attempt) -> None:
+        def breaking(states: Any, records: Sequence[Record], context: Context, at: datetime) -> Outcome:
+            raise ValueError("no such line")
+
+        Log.of(attempt).write("a line")
+        for _ in range(2):
+            assert read_attempt(again(attempt), now(), breaking) is False
+        blind = again(attempt)
+        assert blind.blind_since is not None and "ValueError" in blind.blind_reason
+        assert AuditEvent.objects.filter(type="blind").count() == 1  # said once
+        assert read_attempt(blind, now()) is True
+        assert again(attempt).blind_since is None
+        assert AuditEvent.objects.filter(type="sight_regained").count() == 1
+
     def test_memories_of_an_older_catalogue_that_break_are_begun_anew(self, attempt: Attempt) -> None:
         Watch.objects.create(attempt=attempt, detector="count", catalogue="old", state={"seen": "nonsense"})
         Log.of(attempt).write("one")
