@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 from django import forms
 from django.core.exceptions import ValidationError
 
-from advisor_api.excluding import check_end, check_node
+from advisor_api.ending import check_end
+from advisor_api.excluding import check_node
 from advisor_api.models import ApiToken, Exclusion, Pause
 from advisor_api.pausing import check_scope
 from advisor_api.refusals import Bad

@@ -5,6 +5,7 @@ from datetime import datetime, timedelta
 
 from django.db import transaction
 
+from advisor_api.ending import check_end
 from advisor_api.gathering import active_exclusions
 from advisor_api.models import Advice, Exclusion
 from advisor_api.policies import active_policy
@@ -14,8 +15,6 @@ from audit.event_type import EventType
 from audit.level import Level
 from audit.trail import Actor, Entry, Subject, record
 from workloads.models import Cluster, Node
-
-LONGEST = timedelta(days=7)  # an end is compulsory (reference: defaults, "Silence")
 
 
 def exclude_named(advice: Advice, nodes: Sequence[str], now: datetime) -> list[Exclusion]:
@@ -88,12 +87,6 @@ def check_node(cluster: Cluster, node: str) -> None:
     """`Bad` unless the cluster has a node with this name."""
     if not Node.objects.filter(cluster=cluster, name=node).exists():
         raise Bad(f"{cluster.name} has no node {node[:64]!r}.")
-
-
-def check_end(until: datetime, now: datetime) -> None:
-    """`Bad` unless the end lies in the future and within `LONGEST`."""
-    if not now < until <= now + LONGEST:
-        raise Bad(f"The end must be in the future and at most {LONGEST.days} days away.")
 
 
 def _entry(row: Exclusion, actor: Actor, what: str) -> Entry:

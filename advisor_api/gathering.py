@@ -5,9 +5,11 @@ from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from django.db.models import QuerySet
+from django.db.models import Exists, OuterRef, Q, QuerySet
 
+from advisor_api.gates import may_act
 from advisor_api.models import Advice, Exclusion, Milestone
+from advisor_api.pausing import active_pauses
 from advisor_api.policy.advice_state import AdviceState
 from advisor_api.policy.facts import Excluded, Facts, NamedNode
 from advisor_api.policy.history import Counts, Past, count
@@ -27,6 +29,7 @@ from workloads.opt_in import read_stored
 
 HISTORY_LIMIT = 20  # attempts looked back: twice the default cap on requeues
 JITTER = 0.2
+LONGEST_RECOVERY = timedelta(days=1)  # from advice to its last command: far above expiry, back-off and hold
 HARDWARE = frozenset({"hardware", "network"})
 
 
@@ -41,7 +44,7 @@ class Partition:
 
 
 def gather(verdict: Verdict, policy: Policy, now: datetime) -> Facts:
-    """The facts about `verdict.attempt`. Reads `verdict.attempt.job.cluster`; about nine queries."""
+    """The facts about `verdict.attempt`. Reads `verdict.attempt.job.cluster`; about twelve queries."""
     attempt, job = verdict.attempt, verdict.attempt.job
     cluster = job.cluster
     own = Verdict.objects.filter(attempt=attempt)
@@ -76,7 +79,7 @@ def gather(verdict: Verdict, policy: Policy, now: datetime) -> Facts:
         min_job_age_seconds=cluster.min_job_age_seconds,
         partition_size=partition.size,
         partition_available=partition.available,
-        partition_restarts=restarts_in(cluster, job.partition, policy, now).count(),
+        partition_restarts=restarts_in(cluster, job.partition, policy, now),
         excluded=partition.excluded,
         jitter=_jitter(attempt),
     )
@@ -118,12 +121,30 @@ def command_given(attempt: Attempt) -> bool:
     return announced.filter(advice_generation__isnull=False).exists()
 
 
-def restarts_in(cluster: Cluster, partition: str, policy: Policy, now: datetime) -> QuerySet[Advice]:
-    """Restarts advised in a partition within the policy's window, without those that came to nothing."""
+def restarts_in(cluster: Cluster, partition: str, policy: Policy, now: datetime) -> int:
+    """How many restarts of a partition were acted on within the policy's window, or may be at this very moment.
+
+    Acted on: a command is done, or its intent was accepted and the advice did not come to nothing. What is handed
+    out now counts as well: of jobs that die together all are decided on before the first command. Three queries.
+    """
     since = now - timedelta(seconds=policy.storm_window_seconds)
-    restarts = Advice.objects.filter(operation=Operation.RESTART.value, created_at__gt=since)
-    here = restarts.filter(attempt__job__cluster=cluster, attempt__job__partition=partition)
-    return here.exclude(state=AdviceState.ABANDONED.value)
+    here = Advice.objects.filter(attempt__job__cluster=cluster, attempt__job__partition=partition)
+    restarts = here.filter(operation=Operation.RESTART.value, created_at__gt=since - LONGEST_RECOVERY)
+    intents = AuditEvent.objects.filter(
+        heimdall_job_id=OuterRef("attempt__heimdall_id"),
+        type=EventType.INTENT.value,
+        advice_generation=OuterRef("generation"),
+        at__gt=since,
+    )
+    intended = Q(Exists(intents)) & ~Q(state=AdviceState.ABANDONED.value)
+    done = restarts.filter(Q(sequence__commanded_at__gt=since) | intended)
+    acted_on = set(done.values_list("pk", flat=True))
+    waiting = restarts.filter(state=AdviceState.PENDING.value, created_at__gt=since, expires_at__gt=now)
+    pauses = tuple(active_pauses(cluster, now))
+    for advice in waiting.exclude(pk__in=acted_on).select_related("attempt__job"):
+        if may_act(advice, cluster, advice.attempt.job, pauses, now)[0]:
+            acted_on.add(advice.pk)
+    return len(acted_on)
 
 
 def _named(verdict: Verdict, partition: Partition) -> tuple[NamedNode, ...]:

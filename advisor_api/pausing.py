@@ -6,7 +6,7 @@ from datetime import datetime
 from django.db import transaction
 from django.db.models import QuerySet
 
-from advisor_api.excluding import check_end
+from advisor_api.ending import check_end
 from advisor_api.models import Pause
 from advisor_api.refusals import Bad, NotFound, Stale
 from audit.event_type import EventType

@@ -75,7 +75,7 @@ class Facts:
     min_job_age_seconds: int | None = None
     partition_size: int = 0
     partition_available: int = 0
-    partition_restarts: int = 0  # restarts advised in the partition within the policy's window
+    partition_restarts: int = 0  # in the partition within the policy's window: acted on, or handed out now
     excluded: tuple[Excluded, ...] = field(default=())  # active ones of the partition, newest first
     jitter: float = 0.0  # this attempt's own share of the ±20 % that keep restarts apart
 

@@ -1,6 +1,8 @@
 """Does a verdict become exactly one advice, with everything that belongs to it, or a sentence why not?"""
 
-from datetime import timedelta
+from collections.abc import Callable
+from datetime import datetime, timedelta
+from typing import Any
 
 import pytest
 from django.db import connection, transaction
@@ -40,6 +42,7 @@ from workloads.models import Attempt, Cluster, Node
 from workloads.subjects import subject_of
 
 pytestmark = pytest.mark.django_db
+HOLD = SchedulerAction.SLURM_REQUEUE_HOLD
 
 
 def events(type_: EventType) -> list[AuditEvent]:
@@ -351,6 +354,105 @@ def test_restarts_that_came_to_nothing_make_no_storm() -> None:
         advice = an_advice(cluster, number, **UNKNOWN)
         reject(newest_advice(advice.attempt), 1, "not now", OPERATOR, NOW)
     assert an_advice(cluster, 4, **UNKNOWN).operation == "restart"
+
+
+def requeued(advice: Advice, at: datetime = NOW) -> None:
+    milestone(advice.sequence, Done(f"k{advice.pk}", Operation.RESTART, HOLD, at), CONTROLLER, at)
+
+
+def announced(advice: Advice, at: datetime = NOW) -> None:
+    subject = subject_of(advice.attempt)
+    record([Entry(EventType.INTENT, subject, CONTROLLER, "soon", advice_generation=advice.generation)], at)
+
+
+def approved(advice: Advice) -> None:
+    approve(newest_advice(advice.attempt), 1, "go", OPERATOR, NOW)
+
+
+def nothing(advice: Advice) -> None:
+    """It is left as it was decided."""
+
+
+def abandoned(advice: Advice) -> None:
+    Advice.objects.filter(pk=advice.pk).update(state="abandoned")
+
+
+class TestStorm:
+    """Three restarts make a storm: which of three count when the fourth job of the partition is decided on?"""
+
+    def fourth(
+        self, cluster: Cluster, job: dict[str, Any], *then: Callable[[Advice], None], later: float = 0
+    ) -> str:
+        for number in range(3):
+            attempt = an_attempt(a_job(cluster, number, **job))
+            advice = decide(a_verdict(attempt, **UNKNOWN), NOW)
+            assert advice is not None
+            assert advice.operation == "restart"
+            for happens in then:
+                happens(advice)
+        moment = NOW + seconds(later)
+        fourth = decide(a_verdict(an_attempt(a_job(cluster, 4), now=moment), moment, **UNKNOWN), moment)
+        assert fourth is not None
+        return fourth.rule
+
+    @pytest.mark.parametrize(
+        ("cluster", "job", "then"),
+        [
+            pytest.param({"mode": "monitor"}, {}, nothing, id="monitor mode"),
+            pytest.param({"mode": "approve"}, {}, nothing, id="nobody approved"),
+            pytest.param({}, {"opt_in": {"mode": "monitor"}}, nothing, id="jobs that did not ask for it"),
+            pytest.param({"acknowledge_scheduler_actions": False}, {}, nothing, id="not acknowledged"),
+            pytest.param({}, {}, abandoned, id="abandoned untouched"),
+        ],
+    )
+    def test_what_nobody_acts_on_does_not_count(
+        self, cluster: dict[str, Any], job: dict[str, Any], then: Callable[[Advice], None]
+    ) -> None:
+        assert self.fourth(a_cluster(nodes=200, **cluster), job, then) != "restart_storm"
+
+    def test_what_expired_does_not_count(self) -> None:
+        def expires(advice: Advice) -> None:
+            Advice.objects.filter(pk=advice.pk).update(expires_at=NOW + seconds(1))
+
+        assert self.fourth(a_cluster(nodes=200), {}, expires, later=2) != "restart_storm"
+
+    def test_an_intent_whose_advice_came_to_nothing_does_not_count(self) -> None:
+        assert self.fourth(a_cluster(nodes=200), {}, announced, abandoned) != "restart_storm"
+
+    @pytest.mark.parametrize(
+        ("cluster", "then"),
+        [
+            pytest.param({}, (requeued,), id="acted on"),
+            pytest.param({}, (requeued, abandoned), id="acted on, then abandoned"),
+            pytest.param({"mode": "approve"}, (approved, announced), id="intended"),
+            pytest.param({"mode": "approve"}, (approved,), id="approved a moment ago"),
+            pytest.param({}, (nothing,), id="handed out at this moment"),
+        ],
+    )
+    def test_what_is_acted_on_counts(
+        self, cluster: dict[str, Any], then: tuple[Callable[[Advice], None], ...]
+    ) -> None:
+        assert self.fourth(a_cluster(nodes=200, **cluster), {}, *then) == "restart_storm"
+
+    @pytest.mark.parametrize("happens", [requeued, announced])
+    def test_the_window_runs_from_the_command(self, happens: Callable[[Advice, datetime], None]) -> None:
+        """Not from the advice, which may have waited for its approval."""
+
+        def late(advice: Advice) -> None:
+            happens(advice, NOW + seconds(60))
+
+        for name, later, storm in (("within", 659, True), ("after", 661, False)):
+            cluster = a_cluster(name, nodes=200)
+            assert (self.fourth(cluster, {}, late, later=later) == "restart_storm") is storm
+
+    def test_an_intent_counts_when_its_gates_are_closed_since(self) -> None:
+        cluster = a_cluster(nodes=200)
+
+        def begun_then_expired(advice: Advice) -> None:
+            announced(advice)
+            Advice.objects.filter(pk=advice.pk).update(expires_at=NOW)
+
+        assert self.fourth(cluster, {}, begun_then_expired) == "restart_storm"
 
 
 class TestPolicyVersions:
