@@ -32,6 +32,7 @@ log = logging.getLogger(__name__)
 
 REPORT_WAIT = timedelta(minutes=10)  # for the report of a controller that has begun
 MOST_GENERATIONS = 24  # of an advice that nobody carries out: six hours with the default life of 15 minutes
+READING = timedelta(minutes=2)  # for the last lines of an attempt that has ended
 CHUNK = 500  # sequences looked at together: a fixed number of queries each
 POLICY = Actor(ActorKind.RULE, "following")
 OPEN = (AdviceState.PENDING.value, AdviceState.AWAITING_APPROVAL.value)
@@ -53,7 +54,7 @@ def follow(now: datetime) -> int:
         attempts = _attempts(sequences)
         seen += len(sequences)
         for sequence in sequences:
-            _write(sequence, _outcome(sequence, attempts[sequence.advice.attempt.job_id]), now)
+            _write(sequence, _outcome(sequence, attempts[sequence.advice.attempt.job_id], now), now)
     return seen
 
 
@@ -122,7 +123,7 @@ def _attempts(sequences: list[Sequence]) -> dict[int, list[Attempt]]:
     return found
 
 
-def _outcome(sequence: Sequence, attempts: list[Attempt]) -> Outcome:
+def _outcome(sequence: Sequence, attempts: list[Attempt], now: datetime) -> Outcome:
     advice, source = sequence.advice, sequence.advice.attempt
     if advice.operation == Operation.TERMINATE:
         ended = source.state in FINAL or not source.job.live
@@ -131,7 +132,7 @@ def _outcome(sequence: Sequence, attempts: list[Attempt]) -> Outcome:
     before = max(
         (each.last_step for each in attempts if each.index < first and each.last_step is not None), default=-1
     )
-    later = [_as_later(sequence, each, before) for each in attempts if each.index >= first]
+    later = [_as_later(sequence, each, before, now) for each in attempts if each.index >= first]
     found = outcome_of(later, listed=source.job.live)
     if not later and found.ending is None and advice.state == AdviceState.ABANDONED:
         found = Outcome(ending=Ending.FAILED, because=f"it was abandoned ({advice.state_reason.lower()})")
@@ -140,7 +141,7 @@ def _outcome(sequence: Sequence, attempts: list[Attempt]) -> Outcome:
     return found if tried or found.ending is not Ending.FAILED else replace(found, ending=Ending.OVER, because="")
 
 
-def _as_later(sequence: Sequence, attempt: Attempt, before: int) -> Later:
+def _as_later(sequence: Sequence, attempt: Attempt, before: int, now: datetime) -> Later:
     beyond_at = None
     if attempt.last_step is not None and attempt.last_step > before:
         beyond_at = sequence.resumed_at or _first_beyond(attempt, before)
@@ -150,6 +151,7 @@ def _as_later(sequence: Sequence, attempt: Attempt, before: int) -> Later:
         started_at=None if attempt.state in WAITING else attempt.started_at,  # an estimate while it waits
         ended_at=attempt.ended_at,
         beyond_at=beyond_at,
+        read=attempt.read_due_at is None or (attempt.ended_at or now) < now - READING,
     )
 
 

@@ -22,13 +22,17 @@ class Ending(enum.Enum):
 
 @dataclass(frozen=True)
 class Later:
-    """An attempt after the failure. `beyond_at`: when it first showed a step beyond the old maximum."""
+    """An attempt after the failure. `beyond_at`: when it first showed a step beyond the old maximum.
+
+    `read`: its log was read to the end, so that a step that is not known now will not be known later either.
+    """
 
     index: int
     state: JobState
     started_at: datetime | None = None
     ended_at: datetime | None = None
     beyond_at: datetime | None = None
+    read: bool = True
 
 
 @dataclass(frozen=True)
@@ -52,6 +56,8 @@ def outcome_of(later: Sequence[Later], *, listed: bool) -> Outcome:
     for attempt in later:
         restarted = restarted or attempt.started_at
         resumed = resumed or attempt.beyond_at
+        if attempt.state in FINAL and resumed is None and not attempt.read:
+            return Outcome(restarted)  # it ended a moment ago, and its last lines may still show progress
         if attempt.state is JobState.COMPLETED:
             return Outcome(restarted, resumed, attempt.ended_at, Ending.COMPLETED)
         if attempt.state in FINAL and attempt.state is not JobState.REQUEUED:

@@ -84,6 +84,28 @@ def test_the_three_moments_with_their_latencies() -> None:
     assert (event.trace_id, event.scheduler_at) == (sequence.trace_id, NOW + seconds(41))
 
 
+def test_an_attempt_that_ends_between_two_looks_still_shows_its_progress() -> None:
+    advice = an_advice(a_cluster())
+    Attempt.objects.update(last_step=40)
+    released(advice, 2)
+    new = an_attempt(advice.attempt.job, 1, JobState.COMPLETED, started_at=NOW + seconds(10))
+    Attempt.objects.filter(pk=new.pk).update(ended_at=NOW + seconds(20), read_due_at=NOW + seconds(20))
+    follow(NOW + seconds(21))
+    assert outcomes() == ["allocation_restarted"]
+    Attempt.objects.filter(pk=new.pk).update(last_step=50, last_step_at=NOW + seconds(19), read_due_at=None)
+    follow(NOW + seconds(22))
+    assert outcomes() == ["allocation_restarted", "progress_resumed", "training_completed"]
+
+
+def test_a_log_that_is_never_read_does_not_keep_a_recovery_open() -> None:
+    advice = an_advice(a_cluster())
+    released(advice, 2)
+    new = an_attempt(advice.attempt.job, 1, JobState.COMPLETED, started_at=NOW + seconds(10))
+    Attempt.objects.filter(pk=new.pk).update(ended_at=NOW + seconds(20), read_due_at=NOW + seconds(20))
+    follow(NOW + seconds(20 + 121))
+    assert outcomes() == ["allocation_restarted", "training_completed"]
+
+
 def test_a_restart_without_a_command_of_ours_has_no_action_latency() -> None:
     advice = an_advice(a_cluster(mode="monitor"))
     an_attempt(advice.attempt.job, 1, JobState.RUNNING, started_at=NOW + seconds(10))

@@ -1,5 +1,6 @@
 """Three outcomes, three moments: what is read off the attempts after a failure?"""
 
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
@@ -27,6 +28,21 @@ CASES = [
         "it completed without a step line",
         [later(1, JobState.COMPLETED, 1)],
         Outcome(T[1], None, T[9], Ending.COMPLETED),
+    ),
+    (
+        "it completed a moment ago, and its last lines are not read yet",
+        [replace(later(1, JobState.COMPLETED, 1), read=False)],
+        Outcome(T[1]),
+    ),
+    (
+        "it failed a moment ago, and its last lines are not read yet",
+        [replace(later(1, JobState.FAILED, 1), read=False)],
+        Outcome(T[1]),
+    ),
+    (
+        "it completed after progress, whatever its last lines say",
+        [replace(later(1, JobState.COMPLETED, 1, 2), read=False)],
+        Outcome(T[1], T[2], T[9], Ending.COMPLETED),
     ),
     (
         "it failed before it made progress",
