@@ -42,7 +42,7 @@ MEANINGS = {
     "min_exclusions": "nodes that may be excluded however small the partition is",
     "max_nodes_per_incident": "nodes left out for one failure; when more are named, none is",
     "exclusion_seconds": "life of an exclusion",
-    "storm_restarts": "restarts in a partition within the window (begun, or handed out now), then a person is asked",
+    "storm_restarts": "restarts in a partition within the window (begun or handed out now), then a person is asked",
     "storm_window_seconds": "the window of the line above",
     "unknown_backoff_seconds": "pause before a restart whose cause is not sure: 1, 5, 15 times this, ±20 %, at "
     "most 30 min; for a known cause 0, 1, 5 times",
