@@ -41,9 +41,11 @@ class Known:
 def identify(known: Known, row: JobRow) -> Identity:
     """Which of the three a row is; names in `row` are in the form in which they are stored.
 
-    A submit time that either side does not know proves nothing and counts as equal.
+    What either side does not know (a submit time, or the user and name of a job that a client reported before any
+    listing showed it) proves nothing and counts as equal.
     """
-    if (row.user, row.name) != (known.user, known.name) or row.restarts < known.index:
+    others = _differ(known.user, row.user) or _differ(known.name, row.name)
+    if others or row.restarts < known.index:
         return Identity.ANOTHER_JOB
     then, at = known.submitted_at, row.submitted_at
     earlier = then is not None and at is not None and at < then
@@ -56,6 +58,10 @@ def identify(known: Known, row: JobRow) -> Identity:
     # A job that had left the listings does not come back with more restarts: whoever stands there now is in
     # doubt, and a doubt is a new epoch.
     return Identity.ANOTHER_JOB if earlier or not known.listed else Identity.NEW_ATTEMPT
+
+
+def _differ(known: str, listed: str) -> bool:
+    return bool(known) and known != listed
 
 
 def heimdall_id(cluster: str, number: int, epoch: int, attempt: int) -> uuid.UUID:

@@ -13,6 +13,11 @@ SAME = {"restarts": 1, "submitted_at": after(100)}
 
 CASES: dict[str, tuple[Known, dict[str, Any], Identity]] = {
     "nothing moved": (KNOWN, SAME, Identity.SAME_ATTEMPT),
+    "reported by a client without user and name, then listed": (
+        replace(KNOWN, user="", name=""),
+        SAME,
+        Identity.SAME_ATTEMPT,
+    ),
     "more restarts and a later submit time": (
         KNOWN,
         {"restarts": 2, "submitted_at": after(200)},
