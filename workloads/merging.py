@@ -17,7 +17,9 @@ from workloads.stored import Stored
 from workloads.stored_text import storable
 
 DESCRIBED = (
+    "user",
     "user_id",
+    "name",
     "array_job",
     "array_task",
     "het_leader",

@@ -300,3 +300,10 @@ def test_a_row_listed_twice_is_one_job(cluster: Cluster) -> None:
 def test_observing_sends_no_command(cluster: Cluster) -> None:
     scheduler = look(cluster, 0, a_row(), failed(a_row(2), after(-1)), a_row(3, JobState.HELD))
     assert set(scheduler.calls) <= {"jobs", "nodes", "limits", "ping", "ended"}
+
+
+def test_a_job_that_a_client_reported_bare_learns_its_user_and_name(cluster: Cluster) -> None:
+    look(cluster, 5, a_row())
+    Job.objects.update(user="", name="", user_id=None)
+    look(cluster, 10, a_row(user_id=1000))
+    assert Job.objects.values_list("epoch", "user", "name", "user_id").get() == (0, "trainer", "train", 1000)
