@@ -76,8 +76,6 @@ def _new_job(cluster: Cluster, row: JobRow, epoch: int, now: datetime, changes: 
         cluster=cluster,
         number=row.number,
         epoch=epoch,
-        name=row.name,
-        user=row.user,
         created_at=row.submitted_at or now,
         seen_at=now,
         **_description(row),
