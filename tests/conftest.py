@@ -1,6 +1,7 @@
 """What do tests of several rooms share?"""
 
 import shutil
+import signal
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -9,6 +10,13 @@ import pytest
 
 from lab.slurm.cluster import SlurmCluster
 from lab.slurm.layout import Layout, free_base_port
+
+
+@pytest.fixture(scope="session", autouse=True)
+def ctrl_c_as_in_a_terminal() -> None:
+    """A background job of a script has Ctrl-C ignored, its children inherit that, and no shell can take it back."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture

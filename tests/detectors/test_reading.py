@@ -433,7 +433,9 @@ class TestNextAttempt:
         log = Log.of(attempt)
         log.write("one", "fault 1")
         read_attempt(end(attempt), now(), counting)
-        following = make_attempt(attempt.job.cluster, attempt.job, index=1, started_at=now())
+        # A file's time is that of the kernel's last tick: written in the same one, it looks older than the start.
+        started_at = now() - timedelta(milliseconds=20)
+        following = make_attempt(attempt.job.cluster, attempt.job, index=1, started_at=started_at)
         read_attempt(following, now(), counting)
         log.write("hello", "fault 2")
         read_attempt(again(following), now(), counting)
