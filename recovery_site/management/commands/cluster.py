@@ -19,6 +19,7 @@ from audit.actor_kind import ActorKind
 from audit.event_type import EventType
 from audit.level import Level
 from audit.trail import Actor, Entry, record
+from recovery_site.forgetting import forget
 from schedulers.opening import open_scheduler
 from schedulers.port import SchedulerError
 from workloads.mode import Mode
@@ -170,7 +171,7 @@ class Command(BaseCommand):
             )
         with transaction.atomic():
             _tell(cluster, "removed the cluster")
-            cluster.delete()
+            forget(cluster)
         self.stdout.write(f"{options['name']} is forgotten; its trail is kept.")
 
 
