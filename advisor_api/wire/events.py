@@ -8,7 +8,6 @@ from rest_framework import serializers
 from advisor_api.trail_intake import EPOCH
 from advisor_api.trail_reading import producer_of, type_of
 from advisor_api.wire.fields import AnyJson, Form, Int64, WireChoice
-from advisor_api.wire.jobs import PageQuery
 from audit.level import Level
 from audit.models import AuditEvent
 
@@ -106,22 +105,11 @@ class ReportedEventsBody(Form):
     items = ReportedEvent(many=True)
 
 
-class RejectedEvent(Form):
-    """Which one was not stored, and why."""
-
-    index = serializers.IntegerField()
-    message = serializers.CharField()
-
-
 class Accepted(Form):
     """How many are stored, now or before; `partialSuccess` when some were not."""
 
     accepted = serializers.IntegerField()
     partialSuccess = serializers.DictField(required=False)
-
-
-class TimelineQuery(PageQuery):
-    """A page of a timeline."""
 
 
 class TimelineAnswer(Form):

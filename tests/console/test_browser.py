@@ -13,6 +13,8 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
 
+from tests.chromium import CHROMIUM, FLAGS
+
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(180)]
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -28,15 +30,6 @@ PAGES = (
     "/clusters/demo-monitor/mode",
     "/approvals",
 )
-FLAGS = [
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-]
 SERVER = ["--lifespan", "off", "--log-level", "warning", "--ws", "websockets-sansio"]
 
 
@@ -110,7 +103,7 @@ def site() -> Iterator[Site]:
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
     with sync_playwright() as playwright:
-        made = playwright.chromium.launch(executable_path="/usr/bin/chromium", args=FLAGS)
+        made = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
         yield made
         made.close()
 
