@@ -7,7 +7,7 @@ NVIDIA driver, NCCL, PyTorch and Slurm; the words stand in the same order in whi
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from lab.simulate.dialect import Stage, bus
+from lab.dialects.dialect import Stage, bus
 from lab.simulate.hostlist import spans
 from lab.simulate.play import Fault
 

@@ -5,7 +5,7 @@ What Slurm does was read off a real one (22.05.8); the comments name what surpri
 
 from abc import abstractmethod
 
-from lab.simulate.dialect import Stage
+from lab.dialects.dialect import Stage
 from lab.simulate.faults import CancelledByUser, Effect, Ended, NodeLost, OutOfTime
 from lab.simulate.jobs import PENDING, REQUEUED_HELD, RUNNING, Job
 from lab.simulate.logs import Unwritable

@@ -1,0 +1,1 @@
+"""Which faults and traps does the lab know, and what is true of each?"""

@@ -1,0 +1,1 @@
+"""How do the training frameworks write their logs?"""

@@ -1,0 +1,1 @@
+"""How often is the product right, and how quickly?"""
