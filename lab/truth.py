@@ -1,8 +1,8 @@
 """What was really done, to which job, when? A truth file: one JSON object a line, which the product never reads.
 
-It is written by whoever does the deed, at the moment of the deed: the stand-in for a training job on a real machine,
-the simulated cluster in virtual time, the lab itself for what it does from outside. A case without a line here was
-not put on, and its result counts neither as found nor as missed.
+It is written by whoever does the deed, at the moment of the deed: the stand-in for a training job on a real
+machine, the simulated cluster in virtual time, the lab itself for what it does from outside. A case without a line
+here was not put on, and its result counts neither as found nor as missed.
 """
 
 import json

@@ -1,7 +1,7 @@
 """What is a case? One thing that is done to a job or a cluster, and what is right to say and to do about it.
 
-The truth of a case is written down from what is done, before the product is asked, and is never changed to agree with
-what the product says. The product never reads it.
+The truth of a case is written down from what is done, before the product is asked, and is never changed to agree
+with what the product says. The product never reads it.
 """
 
 from collections.abc import Mapping
@@ -37,9 +37,10 @@ class Truth:
     """What is right.
 
     `kind` is an anomaly kind (crash, hang, straggler, nan, no_checkpoint), or `none` for a trap. `layers` are the
-    layers that may be named, the best one first; empty for a trap. `culprit`: whether the node that was struck is to
-    blame (its names stand in the truth file). `actions` are those that are right on the attempt that was struck, the
-    best one first; `later` those on the last attempt that was struck when the fault strikes again (empty: not asked).
+    layers that may be named, the best one first; empty for a trap. `culprit`: whether the node that was struck is
+    to blame (its names stand in the truth file). `actions` are those that are right on the attempt that was struck,
+    the best one first; `later` those on the last attempt that was struck when the fault strikes again (empty: not
+    asked).
     """
 
     kind: str
@@ -54,7 +55,7 @@ class Truth:
 class Act:
     """Something done from outside, `at` seconds after the start of the case (`on_step`: once job 0 made that step).
 
-    `do` and `words` are those of `lab.simulate.outside` in the simulated cluster, and of `lab.real.outside` on Slurm.
+    `do` and `words` are those of `lab.simulate.outside` in the simulated cluster, of `lab.real.outside` on Slurm.
     """
 
     do: str
@@ -82,7 +83,8 @@ class OnSlurm:
     """How the case is put on on a real Slurm: the orders of `lab.trainer`, options, and acts from outside.
 
     `orders` are the trainer's fault schedule (`lab.trainer.orders`), `training` its options (steps, dialect, …),
-    `sbatch` further words for sbatch, `jobs` how many such jobs are submitted, `seconds` how long at most it is watched.
+    `sbatch` further words for sbatch, `jobs` how many such jobs are submitted, `seconds` how long it is watched at
+    most.
     """
 
     orders: tuple[Mapping[str, Any], ...] = ()

@@ -71,8 +71,8 @@ class Said:
 class Result:
     """One case after it was put on.
 
-    `healthy_seconds` is the time that jobs of the case ran without anything being wrong with them (for a trap all of
-    it). `broken` is a sentence when the lab itself failed; such a result is counted as neither found nor missed.
+    `healthy_seconds` is the time that jobs of the case ran without anything being wrong with them (for a trap all
+    of it). `broken` is a sentence when the lab itself failed; such a result is counted as neither found nor missed.
     """
 
     case: Case
