@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from typing import Protocol
 
 SEQUENCES_PER_GPU = 8
+PHASES = ("evaluation", "checkpoint", "compile", "data_index")
+"""What a training does for minutes without making a step."""
 
 
 def clock(at: float, fraction: bool = False) -> str:
@@ -60,74 +62,17 @@ class Dialect(Protocol):
     def loaded(self, stage: Stage, checkpoint: int, at: float) -> list[str]:
         """The model is there and training begins."""
 
-    def step(self, stage: Stage, step: int, seconds: float, at: float) -> list[str]:
-        """Step `step` is done and took `seconds`."""
+    def step(self, stage: Stage, step: int, seconds: float, at: float, nan: bool = False) -> list[str]:
+        """Step `step` is done and took `seconds`; with `nan` its loss is not a number."""
 
     def saved(self, stage: Stage, step: int, at: float) -> list[str]:
         """A checkpoint of step `step` is complete."""
 
+    def phase(self, stage: Stage, phase: str, step: int, seconds: float, at: float) -> tuple[list[str], list[str]]:
+        """What stands before and after a phase (one of `PHASES`) that begins at `at`, behind step `step`."""
+
     def ending(self, stage: Stage, at: float) -> list[str]:
         """All steps are done."""
-
-
-class Megatron:
-    """Megatron-LM as its last rank and its launcher print it."""
-
-    def opening(self, stage: Stage, checkpoint: int, at: float) -> list[str]:
-        """Ranks and their hosts (NCCL), then where the weights come from."""
-        lines = [
-            f"using world size: {stage.ranks}, data-parallel size: {len(stage.nodes)}, "
-            f"tensor-model-parallel size: {stage.gpus}, pipeline-model-parallel size: 1"
-        ]
-        for rank in range(stage.ranks):
-            gpu, process = rank % stage.gpus, stage.process(rank)
-            lines.append(
-                f"{stage.host(rank)}:{process}:{process + 70} [{gpu}] NCCL INFO ncclCommInitRankConfig comm "
-                f"0x{process:08x} rank {rank} nranks {stage.ranks} cudaDev {gpu} nvmlDev {gpu} "
-                f"busId {bus(gpu)}000 commId 0x{stage.number:04x} - Init COMPLETE"
-            )
-        folder = checkpoints(stage)
-        if checkpoint:
-            return [*lines, f" loading distributed checkpoint from {folder} at iteration {checkpoint}"]
-        return [
-            *lines,
-            f"WARNING: could not find the metadata file {folder}/latest_checkpointed_iteration.txt",
-            "    will not load any checkpoints and will start from random",
-        ]
-
-    def loaded(self, stage: Stage, checkpoint: int, at: float) -> list[str]:
-        """The resume, if there was one, and the end of the set-up."""
-        lines = [f"[before the start of training step] datetime: {clock(at)} "]
-        if not checkpoint:
-            return lines
-        where = f"{checkpoints(stage)} {_shards(stage)}"
-        return [f" successfully loaded checkpoint from {where} at iteration {checkpoint}", *lines]
-
-    def step(self, stage: Stage, step: int, seconds: float, at: float) -> list[str]:
-        """One progress line."""
-        batch = stage.ranks * SEQUENCES_PER_GPU
-        loss = 1.9 + 8.6 * math.exp(-step / 60) + 0.04 * steady(stage.number, step, "loss")
-        norm = 0.35 + 0.3 * steady(stage.number, step, "norm")
-        return [
-            f" [{clock(at, fraction=True)}] iteration {step:8d}/{stage.steps:8d} | "
-            f"consumed samples: {step * batch:12d} | elapsed time per iteration (ms): {seconds * 1000:.1f} | "
-            f"throughput per GPU (TFLOP/s/GPU): {200 / max(seconds, 0.001):.1f} | "
-            f"learning rate: 1.500000E-04 | global batch size: {batch:5d} | lm loss: {loss:.6E} | "
-            f"loss scale: 1.0 | grad norm: {norm:.3f} | number of skipped iterations:   0 | "
-            "number of nan iterations:   0 |"
-        ]
-
-    def saved(self, stage: Stage, step: int, at: float) -> list[str]:
-        """Start and end of a synchronous save."""
-        folder = checkpoints(stage)
-        return [
-            f"saving checkpoint at iteration {step:7d} to {folder} in torch_dist format",
-            f"  successfully saved checkpoint from iteration {step:7d} to {folder} {_shards(stage)}",
-        ]
-
-    def ending(self, stage: Stage, at: float) -> list[str]:
-        """The last line of a run that is complete."""
-        return [f"[after training is done] datetime: {clock(at)} "]
 
 
 def bus(gpu: int) -> str:
@@ -140,8 +85,11 @@ def checkpoints(stage: Stage) -> str:
     return f"/ckpt/{re.sub(r'[^A-Za-z0-9._-]', '_', stage.name)[:64] or 'job'}"
 
 
-def _shards(stage: Stage) -> str:
-    return f"[ t 1/{stage.gpus}, p 1/1 ]"
+def loss_of(stage: Stage, step: int, nan: bool = False) -> float:
+    """The loss of a step: falls as losses do; the same for the same job and step."""
+    return math.nan if nan else 1.9 + 8.6 * math.exp(-step / 60) + 0.04 * steady(stage.number, step, "loss")
 
 
-DIALECTS: dict[str, Dialect] = {"megatron": Megatron()}
+def norm_of(stage: Stage, step: int, nan: bool = False) -> float:
+    """The norm of the gradients of a step."""
+    return math.nan if nan else 0.35 + 0.3 * steady(stage.number, step, "norm")

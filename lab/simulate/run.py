@@ -4,7 +4,8 @@ from collections import deque
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from lab.dialects.dialect import DIALECTS, Dialect, Stage, steady
+from lab.dialects.dialect import Dialect, Stage, steady
+from lab.dialects.known import DIALECTS
 from lab.simulate.faults import FAULTS, Beat, Effect, failed, place
 from lab.simulate.play import Play
 
