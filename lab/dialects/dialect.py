@@ -93,3 +93,37 @@ def loss_of(stage: Stage, step: int, nan: bool = False) -> float:
 def norm_of(stage: Stage, step: int, nan: bool = False) -> float:
     """The norm of the gradients of a step."""
     return math.nan if nan else 0.35 + 0.3 * steady(stage.number, step, "norm")
+
+
+def launched(stage: Stage) -> list[str]:
+    """Which rank runs where, as NCCL says it with NCCL_DEBUG=INFO under every framework."""
+    lines = []
+    for rank in range(stage.ranks):
+        gpu, process = rank % stage.gpus, stage.process(rank)
+        lines.append(
+            f"{stage.host(rank)}:{process}:{process + 70} [{gpu}] NCCL INFO ncclCommInitRankConfig comm "
+            f"0x{process:08x} rank {rank} nranks {stage.ranks} cudaDev {gpu} nvmlDev {gpu} "
+            f"busId {bus(gpu)}000 commId 0x{stage.number:04x} - Init COMPLETE"
+        )
+    return lines
+
+
+def bar(done: int, total: int, elapsed_seconds: float, rate: str, width: int = 10) -> str:
+    """A progress bar as tqdm draws it in a log file: ` 12%|█▏        | 120/1000 [00:30<03:40,  4.00it/s]`."""
+    share = min(1.0, done / max(1, total))
+    eighths = int(share * width * 8)
+    drawn = "█" * (eighths // 8) + (" ▏▎▍▌▋▊▉"[eighths % 8] if eighths % 8 else "")
+    left = elapsed_seconds * (1 - share) / share if share else 0.0
+    times = f"{_length(elapsed_seconds)}<{_length(left) if share else '?'}"
+    return f"{int(share * 100):3d}%|{drawn:<{width}}| {done}/{total} [{times}, {rate}]"
+
+
+def pace(seconds: float) -> str:
+    """How fast a bar moves: steps a second, or seconds a step when that is more than one."""
+    return f"{seconds:5.2f}s/it" if seconds >= 1 else f"{1 / max(seconds, 1e-6):5.2f}it/s"
+
+
+def _length(seconds: float) -> str:
+    minutes, rest = divmod(int(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02d}:{rest:02d}" if hours else f"{minutes:02d}:{rest:02d}"

@@ -2,7 +2,7 @@
 
 import math
 
-from lab.dialects.dialect import SEQUENCES_PER_GPU, Stage, bus, checkpoints, clock, loss_of, norm_of
+from lab.dialects.dialect import SEQUENCES_PER_GPU, Stage, checkpoints, clock, launched, loss_of, norm_of
 
 
 class Megatron:
@@ -10,17 +10,8 @@ class Megatron:
 
     def opening(self, stage: Stage, checkpoint: int, at: float) -> list[str]:
         """Ranks and their hosts (NCCL), then where the weights come from."""
-        lines = [
-            f"using world size: {stage.ranks}, data-parallel size: {len(stage.nodes)}, "
-            f"tensor-model-parallel size: {stage.gpus}, pipeline-model-parallel size: 1"
-        ]
-        for rank in range(stage.ranks):
-            gpu, process = rank % stage.gpus, stage.process(rank)
-            lines.append(
-                f"{stage.host(rank)}:{process}:{process + 70} [{gpu}] NCCL INFO ncclCommInitRankConfig comm "
-                f"0x{process:08x} rank {rank} nranks {stage.ranks} cudaDev {gpu} nvmlDev {gpu} "
-                f"busId {bus(gpu)}000 commId 0x{stage.number:04x} - Init COMPLETE"
-            )
+        sizes = f"data-parallel size: {len(stage.nodes)}, tensor-model-parallel size: {stage.gpus}"
+        lines = [f"using world size: {stage.ranks}, {sizes}, pipeline-model-parallel size: 1", *launched(stage)]
         folder = checkpoints(stage)
         if checkpoint:
             return [*lines, f" loading distributed checkpoint from {folder} at iteration {checkpoint}"]
