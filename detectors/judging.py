@@ -26,7 +26,7 @@ from detectors.attribution.facts import (
 )
 from detectors.attribution.judgement import Judgement
 from detectors.catalogue.catalogue import catalogue
-from detectors.catalogue.kind import AnomalyKind
+from detectors.catalogue.kind import JUDGED_ALIVE, AnomalyKind
 from detectors.catalogue.layer import Layer
 from detectors.catalogue.role import Role
 from detectors.models import Anomaly, Observation, Verdict
@@ -89,8 +89,8 @@ def _to_be_judged(attempt: Attempt, facts: Facts, latest: Verdict | None) -> boo
         return False  # the requeue answers that verdict: nothing else is to be done
     if state in FINAL:
         return True
-    hangs = [symptom for symptom in facts.symptoms if symptom.kind is AnomalyKind.HANG]
-    return any(not symptom.refuted for symptom in hangs) or (bool(hangs) and latest is not None)
+    alive = [symptom for symptom in facts.symptoms if symptom.kind in JUDGED_ALIVE]
+    return any(not symptom.refuted for symptom in alive) or (bool(alive) and latest is not None)
 
 
 def _anomalies(attempt: Attempt) -> Iterable[Anomaly]:

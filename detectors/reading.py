@@ -12,7 +12,7 @@ from datetime import datetime, timedelta
 from django.db import IntegrityError
 
 from detectors.catalogue.catalogue import catalogue
-from detectors.catalogue.kind import AnomalyKind
+from detectors.catalogue.kind import JUDGED_ALIVE, AnomalyKind
 from detectors.catalogue.records import Outcome, Turn
 from detectors.catalogue.role import Role
 from detectors.catalogue.turning import turn as catalogue_turn
@@ -109,11 +109,11 @@ def _past(attempts: Sequence[Attempt]) -> dict[int, Past]:
     rows = Anomaly.objects.filter(attempt__in=attempts).values_list(
         "attempt_id", "key", "kind", "role", "basis", "refuted_at"
     )
-    keys, causes, hangs = defaultdict(set), set(), set()
+    keys, causes, alive = defaultdict(set), set(), set()
     for attempt, key, kind, role, basis, refuted_at in rows:
         keys[attempt].add(key)
         if is_cause(AnomalyKind(kind), Role(role), basis):
             causes.add(attempt)
-        if kind == AnomalyKind.HANG.value and refuted_at is None:
-            hangs.add(attempt)
-    return {attempt: Past(frozenset(found), attempt in causes, attempt in hangs) for attempt, found in keys.items()}
+        if AnomalyKind(kind) in JUDGED_ALIVE and refuted_at is None:
+            alive.add(attempt)
+    return {attempt: Past(frozenset(found), attempt in causes, attempt in alive) for attempt, found in keys.items()}

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from detectors.catalogue.kind import AnomalyKind
+from detectors.catalogue.kind import JUDGED_ALIVE, AnomalyKind
 from detectors.catalogue.records import Context, Finding, Outcome
 from detectors.catalogue.role import Role
 from detectors.gathering import News
@@ -22,11 +22,12 @@ NO_VERDICT = frozenset({JobState.COMPLETED, JobState.GONE})
 
 @dataclass(frozen=True)
 class Past:
-    """What is stored of an attempt's anomalies: the keys, whether a cause and whether a hang is among them."""
+    """What is stored of an attempt's anomalies: the keys, whether a cause is among them, whether one that is open
+    has a live attempt judged (`alive`)."""
 
     keys: frozenset[str] = frozenset()
     cause: bool = False
-    hang: bool = False
+    alive: bool = False
 
 
 @dataclass(frozen=True)
@@ -91,7 +92,8 @@ class Turned:
         """When the attempt is to be judged; `None`: nothing to judge, or nothing new.
 
         An ended one as soon as it is read to the end and a cause is known; without one its siblings get
-        `settle` to speak. A live one only for a hang, for what is found beside it, and when it moves again.
+        `settle` to speak. A live one only for a hang, a slow-down or a loss that is no number, for what is found
+        beside them, and when they are over.
         """
         new = self.new_findings
         if self.ended:
@@ -100,9 +102,9 @@ class Turned:
             cause = self.past.cause or any(is_cause(f.kind, f.role, f.basis) for f in new)
             latest = max(now, (self.attempt.ended_at or now) + self.settle)
             return now if self.finished(now) or (self.quiet and cause) else latest
-        if any(finding.kind is AnomalyKind.HANG for finding in new) or self.refuted:
+        if any(finding.kind in JUDGED_ALIVE for finding in new) or self.refuted:
             return now
-        return now + self.settle if self.past.hang and new else None
+        return now + self.settle if self.past.alive and new else None
 
 
 def is_cause(kind: AnomalyKind, role: Role, basis: str) -> bool:

@@ -10,8 +10,11 @@ DEFAULT_LIMITS = {
     "phase_floor_seconds": 600.0,
     "blind_seconds": 60.0,
     "settle_seconds": 5.0,
+    "straggler_factor": 1.15,
+    "straggler_seconds": 600.0,
+    "checkpoint_factor": 3.0,
 }
-"""Limits and defaults (reference: defaults, attribution section 9), in seconds except the factor."""
+"""Limits and defaults (reference: defaults, attribution section 9), in seconds except the factors."""
 
 
 def effective_limits(own: Mapping[str, float]) -> dict[str, float]:

@@ -11,6 +11,7 @@ from detectors.attribution.facts import Facts, Symptom
 from detectors.attribution.hosts import Named, named_by
 from detectors.attribution.judgement import RuleOutcome
 from detectors.attribution.tiers import VICTIM, Tier, tier_of
+from detectors.catalogue.kind import AnomalyKind
 from detectors.catalogue.role import Role
 
 CLOCK_DOUBT = timedelta(seconds=5)  # across hosts (section 3)
@@ -97,7 +98,7 @@ def _demote(rule: Demotion, case: Case) -> tuple[Case, RuleOutcome]:
 
 def _before_window(candidate: Candidate, case: Case) -> bool:
     last = case.facts.attempt.last_step_at
-    if candidate.symptom is case.ending:
+    if candidate.symptom is case.ending or _lasts(candidate):
         return False
     of_host = candidate.tier.number <= 2
     reach = BEFORE_PROGRESS_OF_HOSTS if of_host else BEFORE_PROGRESS
@@ -121,8 +122,15 @@ def _trained_on(candidate: Candidate, case: Case) -> bool:
     attempt, symptom = case.facts.attempt, candidate.symptom
     if candidate.symptom is case.ending or attempt.last_step is None or attempt.last_step_at is None:
         return False
+    if _lasts(candidate):
+        return False
     further = symptom.step is not None and attempt.last_step >= symptom.step + STEPS_TRAINED_ON
     return further and attempt.last_step_at > symptom.happened_at + CLOCK_DOUBT
+
+
+def _lasts(candidate: Candidate) -> bool:
+    """Steps without a number are no progress: only a loss that is one again ends it, and refutes the symptom."""
+    return candidate.symptom.kind is AnomalyKind.NAN
 
 
 def _everywhere(candidate: Candidate, case: Case) -> bool:

@@ -6,15 +6,17 @@ from datetime import datetime
 
 from detectors.attribution.candidates import Candidate, Case
 from detectors.attribution.ending import NEVER, lost_nodes, signal_of
+from detectors.attribution.facts import Symptom
 from detectors.attribution.hosts import NOBODY, Named, named_for
 from detectors.attribution.judgement import RuleOutcome
 from detectors.attribution.tiers import VICTIM
-from detectors.catalogue.kind import AnomalyKind
+from detectors.catalogue.kind import JUDGED_ALIVE, AnomalyKind
 from detectors.catalogue.layer import Layer
 from detectors.catalogue.role import Role
 from schedulers.states import FAILURES, JobState
 
 SILENCE = "hang.silence"
+SLOW = frozenset({AnomalyKind.STRAGGLER, AnomalyKind.NO_CHECKPOINT})
 UNKNOWN_CONFIDENCE = 0.3  # that a cause which nobody saw is what the row says
 
 
@@ -77,10 +79,22 @@ def _said(rule: CauseRule, place: int, chosen: int) -> str:
 
 
 def recovered(search: Search) -> bool:
-    """Whether a live attempt was found to hang, and no hang of it is open any more."""
-    hangs = [s for s in search.case.facts.symptoms if s.kind is AnomalyKind.HANG and s.signature == SILENCE]
-    live = not search.case.facts.attempt.ended
-    return live and bool(hangs) and all(symptom.refuted for symptom in hangs)
+    """Whether a live attempt was found to hang, to be slow or to have lost its loss, and none of it lasts."""
+    attempt, symptoms = search.case.facts.attempt, search.case.facts.symptoms
+    of_state = [s for s in symptoms if s.kind in JUDGED_ALIVE and (s.kind is not AnomalyKind.HANG or _silent(s))]
+    return not attempt.ended and bool(of_state) and all(symptom.refuted for symptom in of_state)
+
+
+def _silent(symptom: Symptom) -> bool:
+    return symptom.signature == SILENCE
+
+
+def slow(search: Search) -> Symptom | None:
+    """The first open symptom of a live attempt that moves, but not as it should."""
+    facts = search.case.facts
+    if facts.attempt.ended or any(s.kind is AnomalyKind.HANG and not s.refuted for s in facts.symptoms):
+        return None
+    return next((s for s in facts.symptoms if s.kind in SLOW and not s.refuted), None)
 
 
 def _signature(search: Search) -> str:
@@ -137,6 +151,19 @@ def _node_failure_cause(search: Search) -> Cause:
     return replace(cause, layer=Layer.HARDWARE_HOST, sentence="The scheduler lost a node")
 
 
+def _lost_its_loss(search: Search) -> bool:
+    return search.first is not None and search.first.symptom.kind is AnomalyKind.NAN
+
+
+def _slow_cause(search: Search) -> Cause:
+    symptom = slow(search)
+    if symptom is None:
+        raise AssertionError("the row applies to a slow attempt only")
+    sentence, sure = symptom.sentence.rstrip(". "), symptom.confidence
+    cause = Cause("cause.slow", symptom.kind, symptom.layer, symptom.signature, sentence, symptom.happened_at)
+    return replace(cause, confidence=sure)
+
+
 def _unproved(search: Search, rule: str, sentence: str, layer: Layer = Layer.UNKNOWN) -> Cause:
     attempt, symptoms = search.case.facts.attempt, search.case.facts.symptoms
     first_sign = min((symptom.happened_at for symptom in symptoms), default=None)
@@ -182,6 +209,12 @@ CAUSES: tuple[CauseRule, ...] = (
         "the scheduler's decision came before everything else",
         lambda search: _tier(search) == 4,
         lambda search: _proved(search, "cause.scheduler", NOBODY),
+    ),
+    CauseRule(
+        "cause.slow",
+        "the live attempt moves, but not as it should, and nothing says who holds it up",
+        lambda search: slow(search) is not None and not _lost_its_loss(search),
+        _slow_cause,
     ),
     CauseRule(
         "cause.first",

@@ -119,6 +119,13 @@ REMEDIES: tuple[Remedy, ...] = (
         "moves_again",
     ),
     Remedy(
+        "remedy.slow",
+        "it moves: whether a restart pays is for a person to say",
+        lambda weighed: weighed.cause.rule == "cause.slow",
+        VerdictAction.ASK,
+        "moves_slowly",
+    ),
+    Remedy(
         "remedy.in_job_recovery",
         "the job repairs itself just now",
         _in_job_recovery,

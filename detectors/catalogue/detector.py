@@ -43,13 +43,15 @@ class Known:
     """What the detectors of this turn have found so far.
 
     `at`: step and phase at each reading, in the order of the readings. `losses`: per reading `True` when it reports
-    a loss that is not a number, `False` when the loss is one, `None` when it reports none.
+    a loss that is not a number, `False` when the loss is one, `None` when it reports none. `rates`: per reading the
+    work a second that it reports (tokens or TFLOP), `None` when it reports none.
     """
 
     progress: Progress = field(default_factory=Progress)
     rhythm: Rhythm = field(default_factory=Rhythm)
     at: tuple[tuple[int | None, str], ...] = ()
     losses: tuple[bool | None, ...] = ()
+    rates: tuple[float | None, ...] = ()
     points: tuple[ProgressPoint, ...] = ()
     saved: tuple[int, ...] = ()
     loaded: tuple[int, ...] = ()

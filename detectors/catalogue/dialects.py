@@ -25,6 +25,10 @@ _UPDATES = re.compile(r"\bnum_updates=(\d{1,12})\b", re.ASCII)
 _SECONDS = re.compile(r"train_step_timing in s: ?([\d.]{1,12})|timing_s/step: ?([\d.]{1,12})")
 _EPOCH_BAR = re.compile(r"[Ee]poch[ :=#]{0,3}\[?(\d{1,6})")
 _TRAINING_BAR = re.compile(r"\s*(?:\S{0,40}\b(?:[Ee]poch|[Tt]rain\w*|[Ss]teps?|[Ii]ter\w*)\b|$|\d)", re.ASCII)
+_WORK_WORDS = ("tps", "tk", "tf")
+_TOKENS = re.compile(
+    r"tokens?_per_(?:sec|second|gpu_per_sec)\w{0,16}['\"]?\s?[:=]\s?([\d.,]{1,20}[KMB]?)", re.ASCII
+)
 _SKIPPED = re.compile(r"number of skipped iterations:\s{0,6}[1-9]")
 _RANKS = {"prog.tqdm": BARS, "prog.epoch": EPOCHS}
 _SUFFIXES = {"k": 1e3, "K": 1e3, "M": 1e6, "B": 1e9}
@@ -36,7 +40,7 @@ class Told:
 
     `dialect` names the counter; empty when the line shows activity (a bar of an evaluation or a download) and no
     step. `seconds`: of one step. `nan`: the loss is not a number; `None` when the line reports no loss. `rank`: how
-    good a clock the dialect is, the lower the better.
+    good a clock the dialect is, the lower the better. `rate`: work a second, in tokens or else in TFLOP.
     """
 
     dialect: str = ""
@@ -46,6 +50,7 @@ class Told:
     loss: float | None = None
     nan: bool | None = None
     rank: int = STEPS
+    rate: float | None = None
 
 
 def told(hit: Hit, text: str) -> Told:
@@ -53,7 +58,8 @@ def told(hit: Hit, text: str) -> Told:
     special = _SPECIAL.get(hit.signature.id)
     dialect, step, total = special(hit.words, text) if special else _plain(hit)
     loss, nan = _loss(hit, text)
-    return Told(dialect, step, total, _seconds(hit.words, text), loss, nan, _RANKS.get(hit.signature.id, STEPS))
+    seconds, rank = _seconds(hit.words, text), _RANKS.get(hit.signature.id, STEPS)
+    return Told(dialect, step, total, seconds, loss, nan, rank, _rate(hit.words, text))
 
 
 Place = tuple[str, int | None, int | None]
@@ -152,6 +158,15 @@ def _seconds(words: Mapping[str, str], text: str) -> float | None:
     elif (found := _SECONDS.search(text)) is not None:
         value = _scaled(found[1] or found[2], 1.0)
     return value if value is not None and 0 < value <= LONGEST_STEP_SECONDS else None
+
+
+def _rate(words: Mapping[str, str], text: str) -> float | None:
+    """Work done a second: only what does not change with the length of a sequence."""
+    word = next((words[name] for name in _WORK_WORDS if words.get(name)), "")
+    if not word and (found := _TOKENS.search(text)) is not None:
+        word = found[1]
+    rate = _scaled(word.replace(",", ""), 1.0) if word else None
+    return rate if rate is not None and 0 < rate < math.inf else None
 
 
 def _scaled(word: str, unit: float) -> float | None:

@@ -25,3 +25,8 @@ MAY_LEAD_TO_ADVICE_ON_A_LIVE_ATTEMPT = frozenset(
         AnomalyKind.NO_CHECKPOINT,
     }
 )
+
+JUDGED_ALIVE = frozenset(
+    {AnomalyKind.HANG, AnomalyKind.STRAGGLER, AnomalyKind.NAN, AnomalyKind.NO_CHECKPOINT},
+)
+"""Kinds for which a live attempt is judged: what they tell is certain without an end that the scheduler shows."""

@@ -155,20 +155,23 @@ def fold(state: State, readings: Sequence[Reading], known: Known, context: Conte
     course.line_at = _later(course.line_at, known.line_at)
     points: list[ProgressPoint] = []
     losses: list[bool | None] = []
+    rates: list[float | None] = []
     at: list[tuple[int | None, str]] = []
     saved: list[int] = []
     loaded: list[int] = []
     for reading in readings:
-        nan = None
+        nan, rate = None, None
         for hit in _telling(reading):
             if hit.signature.kind == "progress":
                 heard = told(hit, reading.text)
                 nan = heard.nan if nan is None else nan
+                rate = heard.rate if rate is None else rate
                 if (point := course.hear(heard, reading)) is not None:
                     points.append(point)
             elif (happened := moment_of(hit, reading.text)) is not None:
                 _follow(course, happened, reading, saved, loaded)
         losses.append(nan)
+        rates.append(rate)
         at.append((course.step, course.phase))
     known = replace(
         known,
@@ -176,6 +179,7 @@ def fold(state: State, readings: Sequence[Reading], known: Known, context: Conte
         rhythm=_rhythm(course),
         at=tuple(at),
         losses=tuple(losses),
+        rates=tuple(rates),
         points=tuple(points),
         saved=tuple(saved),
         loaded=tuple(loaded),

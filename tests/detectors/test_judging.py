@@ -1,6 +1,7 @@
 """Do stored facts become one verdict, once, and what is it?"""
 
 import json
+import re
 import uuid
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -23,6 +24,7 @@ from tests.detectors.rows import ECC, Log, again, end, make_attempt, make_cluste
 from workloads.models import Attempt
 
 pytestmark = pytest.mark.django_db
+LOSS = re.compile(r"lm loss: \S+")
 
 
 def now() -> datetime:
@@ -110,6 +112,19 @@ class TestTheWholeWay:
         read_attempt(again(attempt), late + timedelta(seconds=2))
         over = judge(again(attempt), late + timedelta(seconds=2))
         assert over is not None and (over.action, over.supersedes, over.sentence) == ("none", hang, "Moves again")
+
+    def test_a_loss_that_is_no_number_is_judged_while_the_attempt_lives(self, attempt: Attempt) -> None:
+        start = now()
+        Attempt.objects.filter(pk=attempt.pk).update(started_at=start - timedelta(seconds=40))
+        lines = [megatron(n, start + timedelta(seconds=n - 31)) for n in range(1, 31)]
+        Log.of(attempt).write(*lines[:20], *(LOSS.sub("lm loss: nan", line) for line in lines[20:]))
+        read_attempt(again(attempt), start)
+        lost = judge(again(attempt), start)
+        assert lost is not None and (lost.kind, lost.action, lost.implicated) == ("nan", "restart", [])
+        Log.of(attempt).write(megatron(31, start), at=start)
+        read_attempt(again(attempt), start + timedelta(seconds=2))
+        over = judge(again(attempt), start + timedelta(seconds=2))
+        assert over is not None and (over.action, over.supersedes) == ("none", lost)
 
     @pytest.mark.parametrize("state", [JobState.CANCELLED, JobState.TIMEOUT, JobState.PREEMPTED])
     def test_what_is_no_failure_is_not_repaired(self, attempt: Attempt, state: JobState) -> None:

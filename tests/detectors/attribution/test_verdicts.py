@@ -28,7 +28,7 @@ from tests.detectors.attribution.building import (
 )
 
 RESTART, EXCLUDE, STOP = VerdictAction.RESTART, VerdictAction.RESTART_EXCLUDE, VerdictAction.STOP
-NONE, HOLD = VerdictAction.NONE, VerdictAction.HOLD
+NONE, HOLD, ASK = VerdictAction.NONE, VerdictAction.HOLD, VerdictAction.ASK
 LOST_N03 = tuple(NodeFacts(name, ("down", "not_responding") if name == "n03" else ("idle",)) for name in FOUR)
 RANKS = tuple((rank, FOUR[rank // 2]) for rank in range(8))
 
@@ -49,6 +49,16 @@ class Case:
 def hang(signature: str = "hang.silence", basis: str = "step", **changes: Any) -> Any:
     values = {"kind": AnomalyKind.HANG, "sentence": "No step for 90 s after step 120", "before_end": 12}
     return symptom(signature, **{**values, "layer": Layer.UNKNOWN, "basis": basis, "key": "hang", **changes})
+
+
+def slow(**changes: Any) -> Any:
+    values = {"kind": AnomalyKind.STRAGGLER, "sentence": "A step takes 15 s instead of 10 s", "basis": "step"}
+    return symptom("straggler.steps", Layer.UNKNOWN, Role.CANDIDATE, **{**values, **changes})
+
+
+def not_a_number(**changes: Any) -> Any:
+    values = {"kind": AnomalyKind.NAN, "sentence": "The loss is not a number"}
+    return symptom("num.loss_nan_value", Layer.APPLICATION, Role.CANDIDATE, **{**values, **changes})
 
 
 def live(**changes: Any) -> Any:
@@ -542,6 +552,46 @@ APPLICATION = (
     ),
 )
 
+ALIVE = (
+    Case(
+        "a job that has become slow: a person is asked, nobody is named",
+        facts(slow(), attempt=live()),
+        ASK,
+        signature="straggler.steps",
+        sentence="A step takes 15 s instead of 10 s",
+    ),
+    Case("a job that is as fast as before: nothing to do", facts(slow(refuted=True), attempt=live()), NONE),
+    Case(
+        "a slow job that ends is judged by its end",
+        facts(slow(), attempt=attempt()),
+        RESTART,
+        sentence="Failed with exit code 1, cause unknown",
+    ),
+    Case(
+        "a job that is slow and stands still is judged by its silence",
+        facts(slow(), hang(), attempt=live()),
+        RESTART,
+        sentence="No step for 90 s after step 120",
+    ),
+    Case(
+        "a job that saves no checkpoint any more: a person is asked",
+        facts(slow(kind=AnomalyKind.NO_CHECKPOINT, sentence="No checkpoint since step 60"), attempt=live()),
+        ASK,
+        sentence="No checkpoint since step 60",
+    ),
+    Case(
+        "a loss that is no number: back to the last checkpoint, once",
+        facts(not_a_number(), attempt=live()),
+        RESTART,
+        layer=Layer.APPLICATION,
+    ),
+    Case(
+        "a loss that is a number again: nothing to do",
+        facts(not_a_number(refuted=True), attempt=live()),
+        NONE,
+        sentence="Moves again",
+    ),
+)
 HANGS = (
     Case(
         "a hang that names nobody: restart, nobody left out",
@@ -634,7 +684,7 @@ NOTHING = (
     ),
 )
 
-CASES = (*HARDWARE, *SCHEDULER, *APPLICATION, *HANGS, *NOTHING)
+CASES = (*HARDWARE, *SCHEDULER, *APPLICATION, *ALIVE, *HANGS, *NOTHING)
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)

@@ -6,6 +6,7 @@ from detectors.catalogue.kind import AnomalyKind
 from detectors.catalogue.layer import Layer
 from schedulers.states import JobState
 from tests.detectors.catalogue.building import Watching, at, context, records, step_line, unstamped_steps
+from workloads.limits import effective_limits
 
 WATCHDOG = (
     "[rank0]:[E501 10:05:00.408271257 ProcessGroupNCCL.cpp:607] [Rank 0] Watchdog caught collective operation"
@@ -228,7 +229,7 @@ def test_limits_are_the_clusters_own() -> None:
         "startup_seconds": 20.0,
         "phase_floor_seconds": 10.0,
     }
-    watching = Watching(context(limits=lower))
+    watching = Watching(context(limits=effective_limits(lower)))
     watching.see(unstamped_steps(1, 30, 0, 0.5))
     assert not silent(watching, 3.9)
     assert silent(watching, 4.1)
