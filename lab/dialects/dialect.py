@@ -38,6 +38,7 @@ class Stage:
     gpus: int
     steps: int
     step_seconds: float
+    folder: str = ""  # of checkpoints, when there is a real one
 
     @property
     def ranks(self) -> int:
@@ -81,8 +82,8 @@ def bus(gpu: int) -> str:
 
 
 def checkpoints(stage: Stage) -> str:
-    """The folder of checkpoints that the log names; it exists in the log only."""
-    return f"/ckpt/{re.sub(r'[^A-Za-z0-9._-]', '_', stage.name)[:64] or 'job'}"
+    """The folder of checkpoints that the log names; without a real one it exists in the log only."""
+    return stage.folder or f"/ckpt/{re.sub(r'[^A-Za-z0-9._-]', '_', stage.name)[:64] or 'job'}"
 
 
 def loss_of(stage: Stage, step: int, nan: bool = False) -> float:

@@ -3,10 +3,11 @@
 from lab.dialects.dialect import SEQUENCES_PER_GPU, Stage, bar, checkpoints, clock, launched, loss_of, norm_of, pace
 
 STEPS_PER_EPOCH = 1000
+LOGGING_STEPS = 5
 
 
 class HuggingFace:
-    """The Trainer with `logging_steps=1`: standard output and standard error in one file, as sbatch makes it."""
+    """The Trainer with `logging_steps=5` and `logging_nan_inf_filter=False`; both its outputs in one file."""
 
     def opening(self, stage: Stage, checkpoint: int, at: float) -> list[str]:
         """Ranks and hosts; the device line of each script that uses the Trainer."""
@@ -31,8 +32,14 @@ class HuggingFace:
         return [_said(at, "trainer.py:2414", line) for line in lines]
 
     def step(self, stage: Stage, step: int, seconds: float, at: float, nan: bool = False) -> list[str]:
-        """The bar; then, in the same place after it was wiped out, the dict."""
+        """The bar; every few steps it is wiped out and the dict written in its place, in one line of the file.
+
+        In a real file the bars between are parts of that line, too. Here each is a line: what a reader that follows
+        the file sees of it.
+        """
         drawn = bar(step, stage.steps, step * stage.step_seconds, pace(seconds))
+        if step % LOGGING_STEPS:
+            return [drawn]
         loss, norm = (
             f"{value:.4f}".rstrip("0") for value in (loss_of(stage, step, nan), norm_of(stage, step, nan))
         )
