@@ -7,7 +7,7 @@ from lab.simulate.play import Play
 from lab.simulate.run import Run
 
 PENDING, RUNNING = "PENDING", "RUNNING"
-FINAL = frozenset({"COMPLETED", "FAILED", "CANCELLED", "TIMEOUT", "NODE_FAIL", "OUT_OF_MEMORY"})
+FINAL = frozenset({"COMPLETED", "FAILED", "CANCELLED", "TIMEOUT", "NODE_FAIL", "OUT_OF_MEMORY", "PREEMPTED"})
 REQUEUED_HELD = "job requeued in held state"
 
 

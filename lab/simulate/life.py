@@ -6,12 +6,13 @@ What Slurm does was read off a real one (22.05.8); the comments name what surpri
 from abc import abstractmethod
 
 from lab.dialects.dialect import Stage
-from lab.simulate.faults import CancelledByUser, Effect, Ended, NodeLost, OutOfTime
+from lab.simulate.effects import Effect, Ended
+from lab.simulate.faults.known import struck
 from lab.simulate.jobs import PENDING, REQUEUED_HELD, RUNNING, Job
 from lab.simulate.logs import Unwritable
 from lab.simulate.run import Run
 from lab.simulate.times import stamp
-from lab.simulate.world import World
+from lab.simulate.world import Strike, World
 
 EPILOG_SECONDS = 0.1  # a job that obeys TERM is COMPLETING this long (observed: 0.13 s)
 SHRINK_SECONDS = 0.05  # until only the batch host is left in the node list of a COMPLETING job
@@ -24,6 +25,14 @@ class Life(World):
     @abstractmethod
     def lose_node(self, name: str) -> None:
         """A node stops answering."""
+
+    @abstractmethod
+    def happen(self, job: Job, effect: Effect) -> None:
+        """What a fault does to the running attempt."""
+
+    def on_strike(self, strike: Strike) -> None:
+        """Have every fault that strikes told to `strike`, at its moment. No log tells it."""
+        self.strikes.append(strike)
 
     def start(self, job: Job, nodes: tuple[str, ...]) -> None:
         """An attempt begins."""
@@ -60,26 +69,18 @@ class Life(World):
         if job.serial != serial or job.run is None:
             return
         moment = job.run.go_on(self.now)
+        for blow in moment.strikes:
+            nodes, ranks = struck(blow)
+            for told in self.strikes:
+                told(job.number, job.restarts, blow.fault, nodes, ranks, blow.step, blow.at)
         self.say(job, moment.lines)
         if moment.saved_step is not None:
             job.checkpoint = moment.saved_step
             self.logs.keep(job.path, job.checkpoint)
         if moment.effect is not None:
-            self._happen(job, moment.effect)
+            self.happen(job, moment.effect)
         elif moment.wait_seconds is not None:
             self.agenda.after(moment.wait_seconds, self._go_on, job, serial)
-
-    def _happen(self, job: Job, effect: Effect) -> None:
-        if isinstance(effect, Ended):
-            self.finish(job, effect)
-        elif isinstance(effect, NodeLost):
-            self.lose_node(effect.name)
-        elif isinstance(effect, CancelledByUser):
-            self.cancel(job, self.settings.user_id)
-        elif isinstance(effect, OutOfTime):
-            self._time_out(job)
-        else:
-            job.stubborn = True  # a process that hangs in the driver does not act on TERM
 
     def say(self, job: Job, lines: tuple[str, ...]) -> None:
         """Put lines into the job's output."""
@@ -95,9 +96,10 @@ class Life(World):
     def _limit(self, job: Job, serial: int) -> None:
         due = job.time_limit_seconds and (job.starts_at or 0) + job.time_limit_seconds <= self.now
         if job.serial == serial and due:
-            self._time_out(job)
+            self.time_out(job)
 
-    def _time_out(self, job: Job) -> None:
+    def time_out(self, job: Job) -> None:
+        """The time limit is reached."""
         self.say_cancelled(job, " DUE TO TIME LIMIT")
         self.finish(job, Ended("TIMEOUT", 0, 0, "TimeLimit"), self.ending_seconds(job))
 

@@ -4,11 +4,13 @@ Everything follows from the plays submitted, the commands given and the times pa
 clock, no chance.
 """
 
-from lab.simulate.faults import Ended
+from lab.simulate import ends
+from lab.simulate.effects import Effect, Ended
 from lab.simulate.jobs import Job
 from lab.simulate.life import Life
 from lab.simulate.nodes import Node
-from lab.simulate.play import BadPlay, Play
+from lab.simulate.play import KINDS, BadPlay, Fault, Play
+from lab.texts.texts import TEXTS
 
 NOT_RESPONDING = "Not responding"
 
@@ -28,9 +30,7 @@ class Cluster(Life):
         if partition not in self.partitions:
             raise BadPlay(f"There is no partition '{partition}'.")
         for fault in play.faults:
-            for name in (fault.node_name, fault.node if isinstance(fault.node, str) else ""):
-                if name and name not in self.nodes:
-                    raise BadPlay(f"There is no node '{name}'.")
+            self._check(play, fault)
         number, second = self.next_number, int(self.now)
         self.next_number += 1
         job = Job(
@@ -54,6 +54,22 @@ class Cluster(Life):
         self.counts["submitted"] += 1
         self.request_cycle()
         return number
+
+    def _check(self, play: Play, fault: Fault) -> None:
+        """Plays that are built by hand have passed no table of keys."""
+        if fault.kind not in KINDS:
+            raise BadPlay(f"There is no fault '{fault.kind}'.")
+        if fault.kind == "text" and fault.text not in TEXTS:
+            raise BadPlay(f"There is no text '{fault.text}'.")
+        if fault.kind == "requeue" and not play.requeue:
+            raise BadPlay("A job that may not be requeued cannot be struck by 'requeue'.")
+        for name in (fault.node_name, fault.node if isinstance(fault.node, str) else ""):
+            if name and name not in self.nodes:
+                raise BadPlay(f"There is no node '{name}'.")
+
+    def happen(self, job: Job, effect: Effect) -> None:
+        """See `Life.happen`."""
+        ends.happen(self, job, effect)
 
     def lose_node(self, name: str) -> None:
         """The node stops answering: its jobs fall silent, and the controller notices later."""

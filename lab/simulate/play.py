@@ -5,6 +5,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from lab.dialects.known import DIALECTS
+from lab.texts.texts import TEXTS
+
 LONGEST_PLAY = 1 << 18  # bytes of JSON
 LONGEST_COMMENT = 1024  # bytes, as Slurm's
 KINDS = (
@@ -18,7 +21,20 @@ KINDS = (
     "timeout",
     "oom",
     "lines",
+    "text",
+    "pause",
+    "slow",
+    "nan",
+    "spin",
+    "reprint",
+    "preempt",
+    "requeue",
+    "launch_failure",
+    "prolog_failure",
+    "signal",
+    "no_save",
 )
+ENDS = ("failed", "hang", "goes_on")
 
 
 class BadPlay(ValueError):
@@ -30,8 +46,15 @@ class Fault:
     """Something that goes wrong in step `step` (or at once, when the attempt resumes behind it).
 
     `attempt` is the zero-based attempt it happens in, `None` any. `node` is an index into the attempt's nodes or
-    a name; `node_name` a bad node: the fault happens only to attempts that run on it. `lines` and `exit_code`
-    are used by the kinds `lines`, `exit` and `silent_exit`; `gpu` is the local rank concerned.
+    a name; `node_name` a bad node: the fault happens only to attempts that run on it. `gpu` is the local rank
+    concerned. `lines` are printed first. `exit_code` is that of the kinds `exit`, `silent_exit`, `text` and
+    `signal` (there 128 + n: a task died of signal n; n alone: the batch script itself did).
+
+    `text` is a name in `lab.texts.texts.TEXTS`; then the attempt `ends` as failed, as a hang, or it goes on.
+    `pause` makes no step for `seconds` and then prints `after`; `spin` and `reprint` print every `seconds` for ever.
+    `slow`, `nan` and `no_save` last: they concern each `every`-th step from `step` to `until` (`None`: the last),
+    and a slow step takes `factor + growth * (steps since step)` times as long. `launch_failure` and
+    `prolog_failure` strike before the training begins, whatever `step` says.
     """
 
     kind: str
@@ -42,6 +65,14 @@ class Fault:
     gpu: int = 2
     lines: tuple[str, ...] = ()
     exit_code: int = 1
+    text: str = ""
+    ends: str = "failed"
+    seconds: float = 60.0
+    factor: float = 1.0
+    growth: float = 0.0
+    every: int = 0  # 0 and 1: every step
+    until: int | None = None
+    after: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,8 +123,11 @@ def fault_of(told: Any, place: int) -> Fault:
     values = _checked(told, FAULT, f"Fault {place}")
     if "kind" not in values:
         raise BadPlay(f"Fault {place} has no 'kind'.")
-    if "lines" in values:
-        values["lines"] = tuple(values["lines"])
+    for name in ("lines", "after"):
+        if name in values:
+            values[name] = tuple(values[name])
+    if values["kind"] == "text" and not values.get("text"):
+        raise BadPlay(f"Fault {place} has no 'text'.")
     return Fault(**values)
 
 
@@ -137,13 +171,21 @@ def _seconds(least: float, most: float) -> Callable[[Any], str]:
     return wrong
 
 
+def _number(least: float, most: float) -> Callable[[Any], str]:
+    def wrong(value: Any) -> str:
+        good = isinstance(value, int | float) and not isinstance(value, bool) and least <= value <= most
+        return "" if good else f"must be a number from {least:g} to {most:g}"
+
+    return wrong
+
+
 def _flag(value: Any) -> str:
     return "" if isinstance(value, bool) else "must be true or false"
 
 
 def _one_of(*words: str) -> Callable[[Any], str]:
     def wrong(value: Any) -> str:
-        return "" if value in words else f"must be one of {', '.join(words)}"
+        return "" if isinstance(value, str) and value in words else f"must be one of {', '.join(words)}"
 
     return wrong
 
@@ -160,9 +202,17 @@ def _node(value: Any) -> str:
     return _text(64)(value) if isinstance(value, str) else _whole(0, 9999)(value)
 
 
+def _known_text(value: Any) -> str:
+    return "" if isinstance(value, str) and value in TEXTS else "must be one of the lab's texts"
+
+
 def _lines(value: Any) -> str:
     good = isinstance(value, list) and len(value) <= 1000 and not any(_text(16384)(line) for line in value)
     return "" if good else "must be a list of at most 1000 lines"
+
+
+def _or_none(check: Callable[[Any], str]) -> Callable[[Any], str]:
+    return lambda value: "" if value is None else check(value)
 
 
 PLAY: dict[str, Callable[[Any], str]] = {
@@ -178,7 +228,7 @@ PLAY: dict[str, Callable[[Any], str]] = {
     "steps": _whole(0, 10_000_000),
     "step_seconds": _seconds(0.01, 86400),
     "checkpoint_every": _whole(0, 10_000_000),
-    "dialect": _one_of("megatron"),
+    "dialect": _one_of(*DIALECTS),
     "startup_seconds": _seconds(0, 86400),
     "time_limit_seconds": _whole(0, 31_536_000),
     "ignores_term": _flag,
@@ -186,10 +236,18 @@ PLAY: dict[str, Callable[[Any], str]] = {
 FAULT: dict[str, Callable[[Any], str]] = {
     "kind": _one_of(*KINDS),
     "step": _whole(0, 10_000_000),
-    "attempt": lambda value: "" if value is None else _whole(0, 9999)(value),
+    "attempt": _or_none(_whole(0, 9999)),
     "node": _node,
     "node_name": _text(64),
     "gpu": _whole(0, 63),
     "lines": _lines,
     "exit_code": _whole(0, 255),
+    "text": _known_text,
+    "ends": _one_of(*ENDS),
+    "seconds": _seconds(0.1, 31_536_000),
+    "factor": _number(0, 10_000),
+    "growth": _number(-100, 100),
+    "every": _whole(0, 10_000_000),
+    "until": _or_none(_whole(0, 10_000_000)),
+    "after": _lines,
 }

@@ -1,15 +1,18 @@
 """What belongs to a simulated cluster, and when does its scheduler look?"""
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 
 from lab.simulate.agenda import Agenda
 from lab.simulate.jobs import PENDING, AttemptRow, Job
 from lab.simulate.logs import Logs, MemoryLogs
 from lab.simulate.nodes import Node
-from lab.simulate.play import Play
+from lab.simulate.play import Fault, Play
 from lab.simulate.scheduling import BAD_CONSTRAINTS, RESOURCES, choose
 from lab.simulate.settings import Settings
 
+Strike = Callable[[int, int, Fault, tuple[str, ...], tuple[int, ...], int, float], None]
+"""Told of a fault: job, attempt, the fault, the nodes and ranks it strikes, the step, and when (epoch seconds)."""
 FIRST_PRIORITY = 4294901759  # priority/basic counts down from here
 
 
@@ -29,6 +32,7 @@ class World(ABC):
         self.forgotten: dict[int, list[AttemptRow]] = {}  # attempts of purged jobs, for the accounting
         self.counts = dict.fromkeys(("submitted", "started", "completed", "canceled", "failed"), 0)
         self.controller_up = True
+        self.strikes: list[Strike] = []
         self.next_number = self.settings.first_job
         self._priority = FIRST_PRIORITY
         self._index = 0

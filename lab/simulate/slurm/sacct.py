@@ -58,6 +58,11 @@ class Told:
         ended = self.row.state in ("REQUEUED", "NODE_FAIL", "TIMEOUT") and not self.row.exit_code
         return "CANCELLED" if ended else "FAILED" if self.row.exit_code else self.row.state
 
+    def exit_code(self) -> str:
+        """Of an exit code of a signal, 128 + n, sacct shows n, as the code (observed: 143:0 is `15:0`)."""
+        code = self.row.exit_code
+        return f"{code - 128 if code >= 128 else code}:{self.row.exit_signal}"
+
     def node_list(self) -> str:
         """A step ran on the batch host alone."""
         return fold(self.row.nodes[:1] if self.step else self.row.nodes) or "None assigned"
@@ -91,7 +96,7 @@ COLUMNS = {
         Column("ElapsedRaw", 10, lambda told: str(told.seconds())),
         Column("Eligible", 19, lambda told: told.time(told.row.eligible_at)),
         Column("End", 19, lambda told: told.time(told.row.ended_at)),
-        Column("ExitCode", 8, lambda told: f"{told.row.exit_code}:{told.row.exit_signal}"),
+        Column("ExitCode", 8, Told.exit_code),
         Column("JobID", -12, Told.number),
         Column("JobIDRaw", -12, Told.number),
         Column("JobName", 10, lambda told: "batch" if told.step else told.row.name),

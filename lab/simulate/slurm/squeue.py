@@ -34,11 +34,11 @@ COMPACT = {
     "TIMEOUT": "TO",
     "NODE_FAIL": "NF",
     "OUT_OF_MEMORY": "OOM",
+    "PREEMPTED": "PR",
     "SPECIAL_EXIT": "SE",
 }
 OTHER_STATES = {
     "SUSPENDED": "S",
-    "PREEMPTED": "PR",
     "BOOT_FAIL": "BF",
     "DEADLINE": "DL",
     "CONFIGURING": "CF",

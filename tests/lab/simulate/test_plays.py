@@ -23,7 +23,7 @@ BAD_PLAYS = [
     ('{"name": "a\\u0000b"}', "The play: 'name' must be a text of at most 256 bytes without NUL."),
     ('{"output": "../x"}', "The play: 'output' must be a path below the cluster's folder of logs."),
     ('{"output": "/etc/x"}', "The play: 'output' must be a path below"),
-    ('{"dialect": "other"}', "The play: 'dialect' must be one of megatron."),
+    ('{"dialect": "other"}', "The play: 'dialect' must be one of megatron, nemo, "),
     ('{"open_mode": []}', "The play: 'open_mode' must be one of truncate, append."),
     ('{"wrong": 1}', "The play has an unknown key 'wrong'."),
     ('{"faults": {}}', "'faults' must be a list of at most 100 faults."),
