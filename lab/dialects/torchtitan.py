@@ -11,7 +11,7 @@ class Torchtitan:
     def opening(self, stage: Stage, checkpoint: int, at: float) -> list[str]:
         """The job, its mesh, ranks and hosts, and where the weights come from."""
         lines = [
-            _said(at, f"Starting job: {stage.name}"),
+            _said(at, f"Starting job: {' '.join(stage.name.split())}"),
             *launched(stage),
             _said(at, f"Building 1-D device mesh with ['dp_shard'], [{stage.ranks}]"),
         ]

@@ -1,88 +1,88 @@
-"""`srun python -m lab.trainer …`: one rank of the stand-in.
+"""`srun python -m lab.trainer …`: one rank of the stand-in. `python -m lab.trainer local --ranks N …`: all of them.
 
-Faults are given as JSON: `[{"attempt": 0, "step": 12, "rank": 1, "kind": "ecc"}]`. Kinds: `ecc` (prints an
-uncorrectable ECC error and dies), `stop` (stops itself with SIGSTOP: everybody hangs), `exit` (with `code`).
+Under torchrun with `--engine torch` the ranks meet in PyTorch's own collectives. Faults are orders in JSON, for
+example `[{"attempt": 0, "step": 12, "rank": 1, "kind": "sigkill"}]`; all kinds stand in `lab.trainer.orders`.
 """
 
-import argparse
-import json
 import os
-import signal
-import socket
 import sys
-import time
-from datetime import datetime
-from pathlib import Path
-from typing import Any
+from collections.abc import Sequence
 
-from lab.trainer import checkpoint
-from lab.trainer.ring import Collective
+from lab.dialects.dialect import Stage
+from lab.dialects.known import DIALECTS
+from lab.trainer import local
+from lab.trainer.deeds.signals import die_with_parent
+from lab.trainer.gloo import Gloo, NoTorch, torch_of
+from lab.trainer.here import Here
+from lab.trainer.options import BadOption, BadOrder, Options, read
+from lab.trainer.place import Place, place_of
+from lab.trainer.ring import Collective, Meeting
+from lab.trainer.training import Training, cry
+
+LAST_RANK_SPEAKS = frozenset({"megatron"})
+"""Dialects in which the last rank prints the steps; in all others it is the first."""
 
 
-def main() -> int:
-    """Train until the last step or the first fault that is ours."""
-    arguments = _arguments()
-    rank, world = int(os.environ.get("SLURM_PROCID", "0")), int(os.environ.get("SLURM_NTASKS", "1"))
-    attempt = int(os.environ.get("SLURM_RESTART_COUNT", "0"))
-    host = socket.gethostname()
-    meeting = Collective(rank, world, ("127.0.0.1", arguments.port))
-    step = meeting.meet(checkpoint.load(arguments.folder))
-    if rank == 0 and step:
-        _say(f" successfully loaded checkpoint from {arguments.folder} [ t 1/1, p 1/1 ] at iteration {step}")
-    while step < arguments.steps:
-        begun = time.monotonic()
-        time.sleep(arguments.step_seconds)
-        _break_on_order(arguments.faults, attempt, step + 1, rank, host)
-        step = meeting.meet(step + 1)
-        if rank == world - 1:
-            _say(_progress(step, arguments.steps, time.monotonic() - begun))
-        if rank == 0 and step % arguments.checkpoint_every == 0:
-            checkpoint.save(arguments.folder, step)
-            _say(f"  successfully saved checkpoint from iteration {step:7d} to {arguments.folder} [ t 1/1, p 1/1 ]")
-    if rank == 0:
-        _say(f"[after training is done] datetime: {datetime.now():%Y-%m-%d %H:%M:%S}")  # noqa: DTZ005  # as printed
+def main(words: Sequence[str]) -> int:
+    """Train until the last step or the first fault that is ours. 2 when the options are wrong."""
+    if "LAB_LAUNCHER" in os.environ:
+        die_with_parent(int(os.environ["LAB_LAUNCHER"]))
+    try:
+        if words[:1] == ["local"]:
+            return local.main(words[1:])
+        options = read(words)
+        if options.engine == "torch":
+            torch_of()
+    except (BadOption, BadOrder, NoTorch) as error:
+        print(f"lab.trainer: {error}", file=sys.stderr)
+        return 2
+    place = place_of(os.environ)
+    training = _training(options, place)
+    training.break_before_meeting()
+    training.open()
+    meeting = _meet(options, place)
+    if options.engine != "torch":  # which does it by itself
+        cry(place.rank)
+    training.train(meeting)
     return 0
 
 
-def _arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="python -m lab.trainer")
-    parser.add_argument("--steps", type=int, default=60)
-    parser.add_argument("--step-seconds", type=float, default=0.5)
-    parser.add_argument("--checkpoint-every", type=int, default=10)
-    parser.add_argument("--folder", type=Path, required=True, help="where checkpoints are kept")
-    parser.add_argument("--port", type=int, required=True, help="of rank 0's collective on the loopback")
-    parser.add_argument("--faults", type=json.loads, default=[])
-    return parser.parse_args()
-
-
-def _break_on_order(faults: list[dict[str, Any]], attempt: int, step: int, rank: int, host: str) -> None:
-    for fault in faults:
-        due = (fault["attempt"], fault["step"]) == (attempt, step)
-        if not due or not (fault.get("rank") == rank or fault.get("host") == host):
-            continue
-        if fault["kind"] == "stop":
-            os.kill(os.getpid(), signal.SIGSTOP)
-        elif fault["kind"] == "ecc":
-            _say(f"{host}: NVRM: Xid (PCI:0000:4e:00): 48, pid={os.getpid()}, name=python, DBE (double bit error)")
-            _say(f"[rank{rank}]: RuntimeError: CUDA error: uncorrectable ECC error encountered")
-            sys.exit(1)
-        elif fault["kind"] == "exit":
-            sys.exit(fault["code"])
-
-
-def _progress(step: int, steps: int, seconds: float) -> str:
-    now = datetime.now()  # noqa: DTZ005  # a trainer prints local time without a zone
-    return (
-        f" [{now:%Y-%m-%d %H:%M:%S.%f}] iteration {step:8d}/{steps:8d} | consumed samples: {step * 256:12d} |"
-        f" elapsed time per iteration (ms): {seconds * 1000:.1f} | learning rate: 1.500000E-04 |"
-        f" global batch size:   256 | lm loss: {2 + 8 / (step + 1):.6E} | loss scale: 1.0 | grad norm: 0.412 |"
-        f" number of skipped iterations:   0 | number of nan iterations:   0 |"
+def _training(options: Options, place: Place) -> Training:
+    stage = Stage(
+        number=place.job,
+        name=place.name,
+        attempt=place.attempt,
+        nodes=place.hosts,
+        gpus=place.per_host,
+        steps=options.steps,
+        step_seconds=options.step_seconds,
+        folder=str(options.folder),
+    )
+    here = Here(
+        place=place,
+        stage=stage,
+        dialect=DIALECTS[options.dialect],
+        folder=options.folder,
+        address=options.address,
+        truth=options.truth,
+        case=options.case,
+    )
+    speaker = place.world - 1 if options.dialect in LAST_RANK_SPEAKS else 0
+    return Training(
+        here=here,
+        orders=options.orders,
+        steps=options.steps,
+        step_seconds=options.step_seconds,
+        checkpoint_every=options.checkpoint_every,
+        speaks=place.rank == speaker,
     )
 
 
-def _say(line: str) -> None:
-    print(line, flush=True)
+def _meet(options: Options, place: Place) -> Meeting:
+    if options.engine == "torch":
+        return Gloo(place, options.address, options.timeout_seconds)
+    return Collective(place.rank, place.world, options.address, options.wait_seconds, options.timeout_seconds)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(sys.argv[1:]))

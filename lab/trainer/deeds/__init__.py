@@ -1,0 +1,1 @@
+"""How is each order really carried out?"""

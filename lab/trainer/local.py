@@ -1,0 +1,111 @@
+"""How does one machine run all ranks by itself? As srun does with --kill-on-bad-exit: one fails, all end."""
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+import types
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from lab.trainer.options import BadOption, Parser, read
+
+GRACE_SECONDS = 1.0  # in which the other ranks may tell by themselves that a peer has gone
+TERM_SECONDS = 1.0  # between SIGTERM and SIGKILL
+LOOK_SECONDS = 0.05
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """A rank that ended; `code` as subprocess tells it: negative for a signal."""
+
+    rank: int
+    code: int
+
+    def __str__(self) -> str:
+        if self.code >= 0:
+            return f"rank {self.rank}: exit code {self.code}"
+        return f"rank {self.rank}: {signal.strsignal(-self.code)}"
+
+    @property
+    def status(self) -> int:
+        """As a shell tells it."""
+        return self.code if self.code >= 0 else 128 - self.code
+
+
+def main(words: Sequence[str]) -> int:
+    """Start the ranks and wait for them. The status of the first one that failed, 130 after Ctrl-C."""
+    parser = Parser(prog="python -m lab.trainer local", description=__doc__, allow_abbrev=False)
+    parser.add_argument("--ranks", type=int, default=4)
+    parser.add_argument("--attempt", type=int, default=0)
+    parser.add_argument("--hosts", default="", help="names, with commas, of the hosts that this machine plays")
+    told, rest = parser.parse_known_args(list(words))
+    hosts = [host for host in told.hosts.split(",") if host]
+    if told.ranks < 1 or told.ranks % (len(hosts) or 1):
+        raise BadOption("--ranks must be at least 1, and the same number on each host.")
+    if "--port" not in rest:
+        rest = [*rest, "--port", str(_free_port())]
+    read(rest)  # says now, and once, what each rank would say
+    environment = {**os.environ, "WORLD_SIZE": str(told.ranks), "TORCHELASTIC_RESTART_COUNT": str(told.attempt)}
+    environment |= {"LAB_LAUNCHER": str(os.getpid()), **({"LAB_HOSTS": ",".join(hosts)} if hosts else {})}
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, _end)
+    ranks: list[subprocess.Popen[bytes]] = []
+    try:
+        for rank in range(told.ranks):
+            ranks.append(_start(rank, rest, environment))
+        return _wait(ranks)
+    finally:
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, signal.SIG_IGN)  # a second one must not leave half of them
+        _stop(ranks)
+
+
+def _start(rank: int, words: Sequence[str], environment: dict[str, str]) -> subprocess.Popen[bytes]:
+    """A rank in a session of its own: Ctrl-C is for us."""
+    command = [sys.executable, "-m", "lab.trainer", *words]
+    own = {**environment, "RANK": str(rank)}
+    return subprocess.Popen(command, stdin=subprocess.DEVNULL, env=own, start_new_session=True)
+
+
+def _wait(ranks: list[subprocess.Popen[bytes]]) -> int:
+    """Until all have ended well, or one has not."""
+    while True:
+        ended = [
+            Ended(rank, process.returncode) for rank, process in enumerate(ranks) if process.poll() is not None
+        ]
+        failed = [one for one in ended if one.code]
+        if failed:
+            print(f"lab.trainer: {failed[0]}; the others are ended.", file=sys.stderr, flush=True)
+            _until_gone(ranks, GRACE_SECONDS)
+            return failed[0].status
+        if len(ended) == len(ranks):
+            return 0
+        time.sleep(LOOK_SECONDS)
+
+
+def _stop(ranks: list[subprocess.Popen[bytes]]) -> None:
+    for process in ranks:
+        if process.poll() is None:
+            process.terminate()
+    _until_gone(ranks, TERM_SECONDS)
+    for process in ranks:
+        process.kill()
+        process.wait()
+
+
+def _until_gone(ranks: list[subprocess.Popen[bytes]], seconds: float) -> None:
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline and any(process.poll() is None for process in ranks):
+        time.sleep(LOOK_SECONDS)
+
+
+def _free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        return int(server.getsockname()[1])
+
+
+def _end(number: int, _frame: types.FrameType | None) -> None:
+    sys.exit(128 + number)

@@ -1,0 +1,91 @@
+"""Which options has the stand-in? Whatever is wrong with them is said in one sentence, with exit code 2."""
+
+import argparse
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NoReturn
+
+from lab.dialects.known import DIALECTS
+from lab.trainer.orders import BadOrder, Order, parse
+
+ENGINES = ("sockets", "torch")
+
+
+class BadOption(ValueError):
+    """One sentence about what is wrong."""
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """Of one rank; `timeout_seconds` of a collective, `None`: it waits for ever."""
+
+    steps: int
+    step_seconds: float
+    checkpoint_every: int
+    folder: Path
+    address: tuple[str, int]
+    orders: tuple[Order, ...]
+    dialect: str
+    engine: str
+    truth: Path | None
+    case: str
+    timeout_seconds: float | None
+    wait_seconds: float
+
+
+class Parser(argparse.ArgumentParser):
+    """A parser that says one sentence instead of its whole usage."""
+
+    def error(self, message: str) -> NoReturn:
+        """`BadOption`, with a capital letter and a full stop."""
+        raise BadOption(f"{message[:1].upper()}{message[1:].rstrip('.')}.")
+
+
+def read(words: Sequence[str]) -> Options:
+    """The options of a rank. `BadOption` or `BadOrder` for the first one that is wrong."""
+    told = _parser().parse_args(words)
+    for name in ("steps", "checkpoint_every", "step_seconds", "wait_seconds", "timeout_seconds"):
+        least = 1 if isinstance(getattr(told, name), int) else 0
+        if getattr(told, name) < least:
+            raise BadOption(f"--{name.replace('_', '-')} must be at least {least}.")
+    if told.port is None:
+        raise BadOption("--port is needed: of the ranks' meeting.")
+    if (told.truth is None) != (not told.case):
+        raise BadOption("--truth and --case go together.")
+    return Options(
+        steps=told.steps,
+        step_seconds=told.step_seconds,
+        checkpoint_every=told.checkpoint_every,
+        folder=told.folder,
+        address=(told.address, told.port),
+        orders=parse(told.faults),
+        dialect=told.dialect,
+        engine=told.engine,
+        truth=told.truth,
+        case=told.case,
+        timeout_seconds=told.timeout_seconds or None,
+        wait_seconds=told.wait_seconds,
+    )
+
+
+def _parser() -> Parser:
+    parser = Parser(prog="python -m lab.trainer", description=__doc__)
+    parser.add_argument("--steps", type=int, default=60)
+    parser.add_argument("--step-seconds", type=float, default=0.5)
+    parser.add_argument("--checkpoint-every", type=int, default=10)
+    parser.add_argument("--folder", type=Path, required=True, help="where checkpoints are kept")
+    parser.add_argument("--address", default="127.0.0.1", help="of rank 0")
+    parser.add_argument("--port", type=int, default=os.environ.get("MASTER_PORT"), help="of the ranks' meeting")
+    parser.add_argument("--faults", default="[]", help="the orders, as JSON; see lab.trainer.orders")
+    parser.add_argument("--dialect", choices=tuple(DIALECTS), default="megatron")
+    parser.add_argument("--engine", choices=ENGINES, default="sockets")
+    parser.add_argument("--truth", type=Path, help="where each deed is written down just before it is done")
+    parser.add_argument("--case", default="", help="whose deeds they are")
+    parser.add_argument("--timeout-seconds", type=float, default=0.0, help="of a collective; 0: it waits for ever")
+    parser.add_argument("--wait-seconds", type=float, default=30.0, help="for all ranks to come")
+    return parser
+
+
+__all__ = ["BadOption", "BadOrder", "Options", "Parser", "read"]
