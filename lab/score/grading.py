@@ -1,0 +1,258 @@
+"""How right was what the product said about one case? Pure: a result goes in, a grade comes out.
+
+The rules:
+
+1. *Put on*: a fault, when at least one deed of this case stands in the truth file and names a job; a trap, when its
+   own deed stands there, or, for a trap that does nothing, when its jobs ran. What was not put on, and what broke
+   in the lab, is neither right nor wrong.
+2. *Struck* is an attempt that a deed names. The *first* one (by the time of the deed) answers for kind, layer,
+   culprit and action, the *last* one for what is to be done when the fault strikes again. Before its deed an
+   attempt has nothing wrong with it.
+3. *Found*: a symptom of the true kind, not refuted, detected on a struck attempt and not before its deed. Latency
+   runs from that deed to the detection of the earliest such symptom, in seconds, and belongs to the basis of that
+   symptom.
+4. *The advice that counts* for an attempt: the first after the deed that is not ASK, else ASK, else NONE.
+   *The verdict that counts*: of those after the deed the last one that was there when advice was last given, else
+   the last.
+5. *Kind said*: that of the verdict; without one, of the first symptom that may be a cause. *Layer said*: that of
+   the verdict; without a verdict nothing was said, which is wrong. Any layer of the truth is right.
+6. *Culprit*: asked where the truth has one; right when the first host of the verdict was struck. Nobody named is
+   wrong.
+7. *Excluded*: each node that any restart of the case leaves out, once. Guilty are the struck nodes of a case whose
+   truth has a culprit, and nobody else.
+8. *Action*: one of those that are right. A trap's is that of its worst attempt; where none is named, NONE is right.
+9. *False action*: RESTART or STOP on an attempt with nothing wrong, or a changing command for a job that nothing
+   was wrong with. One for each attempt, and for each job that only commands touched. On a trap every attempt has
+   nothing wrong, unless the action is one of those that are right.
+10. *Confidence* counts where a verdict was given on a fault whose layer is known: right when the layer is right and
+    the first host named, if any, is not innocent. A trap's verdict that wants something is wrong; one that wants
+    nothing is not counted.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+
+from detectors.attribution.action import VerdictAction
+from detectors.catalogue.layer import Layer
+from detectors.catalogue.role import Role
+from lab.cases.case import Case, Did, Sort
+from lab.score.grade import NOTHING, Grade, Standing
+from lab.score.said import Advised, Judged, Result, Said, Symptom
+from lab.truth import Injected
+
+ACTS = frozenset({Did.RESTART, Did.RESTART_EXCLUDE, Did.STOP})
+CAUSES = frozenset({Role.ROOT.value, Role.CANDIDATE.value})
+WANTS_NOTHING = frozenset({VerdictAction.NONE.value, VerdictAction.HOLD.value})
+EVER = datetime.min.replace(tzinfo=UTC)
+
+Attempt = tuple[int, int]
+"""Job number and attempt."""
+
+
+def grade(result: Result, where: str = "") -> Grade:
+    """The grade of one result; `where` (`simulated`, `slurm`) says which half of the case was put on."""
+    case, truth = result.case, result.case.truth
+    fault = case.sort is Sort.FAULT
+    blank = Grade(
+        name=case.name,
+        fault=fault,
+        group=case.group,
+        standing=Standing.COUNTED,
+        truth_kind=truth.kind,
+        truth_layers=truth.layers,
+        truth_actions=tuple(did.value for did in truth.actions),
+        truth_later=tuple(did.value for did in truth.later),
+    )
+    if result.broken:
+        return replace(blank, standing=Standing.BROKEN, why=result.broken)
+    deeds = sorted((one for one in result.injected if one.case == case.name), key=lambda one: one.at)
+    if missing := _not_put_on(result, deeds, where):
+        return replace(blank, standing=Standing.NOT_PUT_ON, why=missing, said=spoken(result.said))
+    blank = replace(blank, healthy_seconds=result.healthy_seconds)
+    return _fault(blank, result, [one for one in deeds if one.job > 0]) if fault else _trap(blank, result)
+
+
+def domain(layer: str) -> str:
+    """What a layer rolls up to; `none` for nothing."""
+    return layer if layer in (NOTHING, "") else Layer(layer).domain
+
+
+def has_deed(case: Case, where: str = "") -> bool:
+    """Whether the case does anything by itself: a fault in a job, an order to the trainer, an act from outside."""
+    simulated, slurm = case.simulated, case.slurm
+    in_simulated = simulated is not None and (simulated.acts or any(play.faults for _, play in simulated.jobs))
+    on_slurm = slurm is not None and (slurm.acts or slurm.orders)
+    known = {"simulated": in_simulated, "slurm": on_slurm}
+    return bool(known[where]) if where in known else bool(in_simulated or on_slurm)
+
+
+def _not_put_on(result: Result, deeds: Sequence[Injected], where: str) -> str:
+    if result.case.sort is Sort.FAULT:
+        return "" if any(one.job > 0 for one in deeds) else "no deed of this case stands in the truth file"
+    if deeds:
+        return ""
+    if has_deed(result.case, where):
+        return "no deed of this case stands in the truth file"
+    return "" if result.healthy_seconds > 0 else "none of its jobs ran"
+
+
+def _fault(blank: Grade, result: Result, deeds: Sequence[Injected]) -> Grade:
+    truth, said = result.case.truth, result.said
+    struck: dict[Attempt, float] = {}
+    for one in deeds:
+        struck.setdefault((one.job, one.attempt), one.at)
+    first, last = next(iter(struck)), next(reversed(struck))
+    nodes = {node for one in deeds if (one.job, one.attempt) == first for node in one.nodes}
+    every = {node for one in deeds for node in one.nodes}
+    verdict = verdict_on(said, first, _moment(struck[first]))
+    did = did_on(said, first, _moment(struck[first]))
+    did_later = did_on(said, last, _moment(struck[last]))
+    seen = _first_seen(said, truth.kind, struck)
+    layer = verdict.layer if verdict else NOTHING
+    host = verdict.hosts[0] if verdict and verdict.hosts else ""
+    layer_right = layer in truth.layers if truth.layers else None
+    asked = layer_right is not None and verdict is not None
+    return replace(
+        blank,
+        struck=tuple(sorted(nodes)),
+        found=seen is not None,
+        latency_seconds=None if seen is None else seen.detected_at.timestamp() - struck[seen.job, seen.attempt],
+        basis=seen.basis if seen else "",
+        said_kind=verdict.kind if verdict else _kind(said.symptoms, struck),
+        said_layer=layer,
+        layer_right=layer_right,
+        domain_right=domain(layer) in {domain(one) for one in truth.layers} if truth.layers else None,
+        said_host=host,
+        culprit_right=host in nodes if truth.culprit else None,
+        excluded=_excluded(said, every if truth.culprit else set()),
+        did=did.value,
+        action_right=did in truth.actions if truth.actions else None,
+        did_later=did_later.value,
+        later_right=did_later in truth.later if truth.later and last != first else None,
+        false_actions=_false_actions(said, struck, ()),
+        confidence=verdict.confidence if verdict and asked else None,
+        confidence_right=bool(layer_right) and (not host or host in nodes) if asked else None,
+        said=spoken(said, first),
+    )
+
+
+def _trap(blank: Grade, result: Result) -> Grade:
+    truth, said = result.case.truth, result.said
+    right = truth.actions or (Did.NONE,)
+    everyone = list(dict.fromkeys((one.job, one.attempt) for one in said.advice))
+    worst = [did for attempt in everyone if (did := did_on(said, attempt, EVER)) not in right]
+    any_did = [did_on(said, attempt, EVER) for attempt in everyone]
+    did = next((one for one in worst if one in ACTS), next(iter(worst), next(iter(any_did), Did.NONE)))
+    wanting = [one for one in said.verdicts if one.action not in WANTS_NOTHING]
+    verdict = wanting[-1] if wanting else None
+    attempts = {(one.job, one.attempt): 0.0 for one in said.symptoms}
+    return replace(
+        blank,
+        said_kind=verdict.kind if verdict else _kind(said.symptoms, attempts),
+        said_layer=verdict.layer if verdict else NOTHING,
+        said_host=verdict.hosts[0] if verdict and verdict.hosts else "",
+        excluded=_excluded(said, set()),
+        did=did.value,
+        action_right=did in right,
+        false_actions=_false_actions(said, {}, right),
+        confidence=verdict.confidence if verdict else None,
+        confidence_right=False if verdict else None,
+        said=spoken(said),
+    )
+
+
+def did_on(said: Said, attempt: Attempt, since: datetime) -> Did:
+    """The advice that counts for an attempt (rule 4)."""
+    advice = _of(said.advice, attempt, since)
+    acting = next((one.did for one in advice if one.did is not Did.ASK), None)
+    return acting or (Did.ASK if advice else Did.NONE)
+
+
+def verdict_on(said: Said, attempt: Attempt, since: datetime) -> Judged | None:
+    """The verdict that counts for an attempt (rule 4)."""
+    verdicts = [one for one in said.verdicts if (one.job, one.attempt) == attempt and one.judged_at >= since]
+    advised_at = max((one.advised_at for one in _of(said.advice, attempt, since)), default=None)
+    advised = [one for one in verdicts if advised_at is not None and one.judged_at <= advised_at]
+    return next(reversed(advised or verdicts), None)
+
+
+def _of(advice: Sequence[Advised], attempt: Attempt, since: datetime) -> list[Advised]:
+    return [one for one in advice if (one.job, one.attempt) == attempt and one.advised_at >= since]
+
+
+def _first_seen(said: Said, kind: str, struck: dict[Attempt, float]) -> Symptom | None:
+    found = [one for one in _after(said.symptoms, struck) if one.kind == kind]
+    return min(found, key=lambda one: one.detected_at, default=None)
+
+
+def _after(symptoms: Sequence[Symptom], struck: dict[Attempt, float]) -> list[Symptom]:
+    """Those on struck attempts, not refuted, not before the deed."""
+    return [
+        one
+        for one in symptoms
+        if not one.refuted
+        and (at := struck.get((one.job, one.attempt))) is not None
+        and one.detected_at.timestamp() >= at
+    ]
+
+
+def _kind(symptoms: Sequence[Symptom], struck: dict[Attempt, float]) -> str:
+    """Of the first symptom that may be a cause."""
+    causes = [one for one in _after(symptoms, struck) if one.role in CAUSES]
+    return min(causes, key=lambda one: one.detected_at).kind if causes else NOTHING
+
+
+def _excluded(said: Said, guilty: set[str]) -> tuple[tuple[str, bool], ...]:
+    nodes = {node for one in said.advice if one.did is Did.RESTART_EXCLUDE for node in one.nodes}
+    return tuple((node, node in guilty) for node in sorted(nodes))
+
+
+def _false_actions(said: Said, struck: dict[Attempt, float], right: Sequence[Did]) -> tuple[str, ...]:
+    """One sentence for each attempt with nothing wrong, and for each job, that was acted on (rule 9)."""
+    false: dict[Attempt, str] = {}
+    touched = {one.job for one in said.advice if one.did in ACTS}
+    for one in said.advice:
+        at = struck.get((one.job, one.attempt))
+        healthy = at is None or one.advised_at.timestamp() < at
+        if one.did in ACTS and one.did not in right and healthy:
+            when = "before the fault struck" if at is not None else "with nothing wrong"
+            false.setdefault((one.job, one.attempt), f"false action: {one.did.value} {when} ({one.rule})")
+    jobs = {job for job, _ in struck} | touched
+    commanded: dict[str, str] = {}
+    for command in said.commands:
+        job = _job_of(command, said)
+        if job is None or int(job) not in jobs:
+            commanded.setdefault(job or command, f"false action: {command[:80]}, for a job with nothing wrong")
+    return (*false.values(), *commanded.values())
+
+
+def _job_of(command: str, said: Said) -> str | None:
+    """The number of a job of the case that the command speaks of."""
+    numbers = set(re.findall(r"(?<![\w.])\d+(?![\w.])", command))
+    return next((str(job) for job in said.states if str(job) in numbers), None)
+
+
+def spoken(said: Said, attempt: Attempt | None = None) -> str:
+    """What the product said, of one attempt or of all, in one line. No word of a log stands in it."""
+    parts = [
+        f"{one.kind} {one.signature or 'without signature'} ({one.layer}, {one.role})"
+        + (" refuted" if one.refuted else "")
+        for one in said.symptoms
+        if attempt in (None, (one.job, one.attempt)) and one.role in CAUSES
+    ]
+    verdicts = [one for one in said.verdicts if attempt in (None, (one.job, one.attempt))]
+    if verdicts:
+        last = verdicts[-1]
+        host = f" on {', '.join(last.hosts[:3])}" if last.hosts else ""
+        parts = [f"{last.kind} {last.layer} {last.signature} {last.confidence:.2f}{host}"]
+    for one in said.advice:
+        if attempt in (None, (one.job, one.attempt)):
+            named = f" without {', '.join(one.nodes[:3])}" if one.did is Did.RESTART_EXCLUDE else ""
+            parts.append(f"{one.did.value}{named} ({one.rule})")
+    return "; ".join(dict.fromkeys(parts[:8])) or "nothing"
+
+
+def _moment(at: float) -> datetime:
+    return datetime.fromtimestamp(at, UTC)
