@@ -17,7 +17,8 @@ from benchmarks.log_eye import LogEye
 from benchmarks.machine import machine_line
 from benchmarks.rigs import Rig
 from benchmarks.stations import CRASH, HANG, stations, table
-from tests.e2e.rig import told, until
+from lab.parts.person import told
+from lab.parts.running import until
 
 LONGEST = 300.0  # seconds for one recovery; a series with a longer one fails
 ECC = {"kind": "ecc"}

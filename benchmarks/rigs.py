@@ -1,18 +1,20 @@
 """How is the whole product put together for a measurement? A cluster, the site, the controller: real processes."""
 
-import json
 import random
-import re
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Protocol, Self
 
+from lab.parts.controller import Controller
+from lab.parts.person import told
+from lab.parts.running import until
+from lab.parts.simulator import Simulator
+from lab.parts.site import Site
+from lab.parts.training import submit_training
 from lab.slurm.cluster import SlurmCluster
 from lab.slurm.layout import PORTS_EACH, Layout
-from tests.e2e.parts import Controller, Simulator, Site, submit_training
-from tests.e2e.rig import Person, told, until
 
 NODES = 8
 POLICY = {"storm_restarts": 1000, "max_excluded_share": 0.5, "exclusion_seconds": 120, "max_restarts_per_cause": 10}
@@ -120,7 +122,7 @@ class Rig:
         self.site.start()
         self.controller.start()
         self.person = self.site.person()
-        set_policy(self.person, POLICY)
+        self.person.set_policy(POLICY, "a measurement")
 
     def trail(self, number: int) -> list[dict[str, Any]]:
         """All events of a job; empty while the site does not know the job yet."""
@@ -134,17 +136,6 @@ class Rig:
             return trail if any(event["eventType"] == kind for event in trail) else None
 
         return until(search, seconds, lambda: f"{kind}:\n{told(self.trail(number))}", pause=0.5)
-
-
-def set_policy(person: Person, values: Mapping[str, Any]) -> None:
-    """Make a policy the active one, as an administrator does: a form of the admin."""
-    path = "/admin/advisor_api/policyversion/add/"
-    token = re.search(r'name="csrfmiddlewaretoken" value="([^"]+)"', person.get(path))
-    if token is None:
-        raise RuntimeError("the admin shows no form for a policy")
-    form = {"cluster": "", "values": json.dumps(dict(values)), "note": "a measurement"}
-    if "errornote" in person.post(path, {"csrfmiddlewaretoken": token.group(1), **form}):
-        raise RuntimeError(f"the admin refuses the policy {values}")
 
 
 def _block_of_ports() -> int:

@@ -9,7 +9,8 @@ from typing import Any
 import psutil
 import pytest
 
-from tests.e2e.rig import Person, Running, types, until
+from lab.parts.person import Person, types
+from lab.parts.running import Running, until
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(300)]
 

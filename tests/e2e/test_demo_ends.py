@@ -6,7 +6,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from tests.e2e.rig import Running, until
+from lab.parts.running import Running, until
 
 
 def demo_in(folder: Path, **settings: str) -> Running:

@@ -5,8 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.parts import Controller, Simulator, Site, assert_recovered_once
-from tests.e2e.rig import until
+from lab.parts.controller import Controller
+from lab.parts.running import until
+from lab.parts.simulator import Simulator
+from lab.parts.site import Site
+from tests.e2e.recovered import assert_recovered_once, killing
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(200)]
 
@@ -52,7 +55,7 @@ def test_a_worker_killed_between_reading_and_committing(
     site: Site, simulator: Simulator, controller: Controller, tmp_path: Path
 ) -> None:
     mark = tmp_path / "killed"
-    site.start(mark)
+    site.start(killing(mark))
     controller.start()
     number = simulator.submit(ECC)
     until(mark.exists, 60, "the site killed itself")
@@ -68,7 +71,7 @@ def test_a_controller_killed_between_hold_and_release(
 ) -> None:
     mark = tmp_path / "killed"
     site.start()
-    controller.start(mark)
+    controller.start(killing(mark))
     number = simulator.submit(ECC)
     until(mark.exists, 60, "the controller killed itself")
     until(controller.died, 10, "the controller is dead")

@@ -5,8 +5,8 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Page, expect, sync_playwright
 
+from lab.parts.running import Running, until
 from tests.chromium import CHROMIUM, FLAGS
-from tests.e2e.rig import Running, until
 
 pytestmark = [pytest.mark.browser, pytest.mark.e2e, pytest.mark.timeout(240)]
 

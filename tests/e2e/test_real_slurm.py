@@ -2,7 +2,6 @@
 
 import json
 import re
-import shutil
 import subprocess
 import time
 from collections.abc import Callable, Iterator
@@ -11,16 +10,20 @@ from typing import Any
 
 import pytest
 
+from lab.parts.controller import Controller
+from lab.parts.person import Person, types
+from lab.parts.recording import changes, recording_commands
+from lab.parts.running import until
+from lab.parts.site import Site
+from lab.parts.training import OPT_IN, submit_training
 from lab.slurm.cluster import SlurmCluster
 from lab.stores.stores import Stores
-from tests.e2e.parts import OPT_IN, Controller, Site, advice_of, assert_recovered_once, submit_training
-from tests.e2e.rig import Person, types, until
+from tests.e2e.recovered import advice_of, assert_recovered_once, killing
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slurm, pytest.mark.timeout(400)]
 
 ECC = {"attempt": 0, "step": 12, "rank": 1, "kind": "ecc"}
 STOPPED = {"attempt": 0, "step": 26, "rank": 2, "kind": "stop"}
-COMMANDS = ("squeue", "scontrol", "sacct", "scancel", "sinfo", "sdiag")
 
 
 class Watched:
@@ -54,28 +57,12 @@ class Watched:
 
     def changes(self) -> list[str]:
         """Every recorded command that is no listing."""
-        lines = self.log.read_text().strip("\n").split("\n")  # arguments hold control characters
-        assert len(lines) > 5
-        reads = ("squeue ", "sacct ", "sinfo ", "sdiag", "scontrol -o show ", "scontrol show ", "scontrol ping")
-        return [line for line in lines if not line.startswith(reads)]
+        return changes(self.log)
 
     def stop(self) -> None:
         """End controller and site."""
         self.controller.stop()
         self.site.stop()
-
-
-def recording_commands(folder: Path, log: Path) -> Path:
-    """Commands that note how they were called, then are the real ones."""
-    folder.mkdir()
-    for name in COMMANDS:
-        real = shutil.which(name)
-        assert real
-        script = folder / name
-        note = f"printf '%s' '{name}' >> '{log}'; printf ' %s' \"$@\" | tr '\\n' ' ' >> '{log}'; echo >> '{log}'"
-        script.write_text(f'#!/bin/sh\n{note}\nexec {real} "$@"\n')
-        script.chmod(0o755)
-    return folder
 
 
 @pytest.fixture
@@ -167,7 +154,7 @@ def test_production_set_with_a_worker_killed(
 ) -> None:
     here = watched("action", stores)
     mark = tmp_path / "killed"
-    here.site.start(mark)
+    here.site.start(killing(mark))
     here.controller.start()
     with here.site.listen(here.person, "overview") as page:
         page.recv(timeout=10)  # the greeting
@@ -185,7 +172,7 @@ def test_controller_and_slurmctld_killed_between_hold_and_release(
     here = watched("action", stores)
     mark = tmp_path / "killed"
     here.site.start()
-    here.controller.start(mark)
+    here.controller.start(killing(mark))
     number = submit_training(real_slurm, [ECC])
     until(mark.exists, 60, "the controller killed itself")
     until(here.controller.died, 10, "the controller is dead")

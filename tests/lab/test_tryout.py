@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from lab.parts.person import Person
+from lab.parts.running import ROOT, Running, clean_environment
 from lab.slurm.processes import start_time
-from tests.e2e.rig import ROOT, Person, Running, clean_environment
 
 pytestmark = [pytest.mark.slurm, pytest.mark.timeout(240)]
 
