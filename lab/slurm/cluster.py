@@ -1,5 +1,6 @@
 """How does a private Slurm start, stop, and take jobs?"""
 
+import contextlib
 import os
 import shutil
 import signal
@@ -9,7 +10,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from lab.slurm import config
-from lab.slurm.layout import Layout
+from lab.slurm.layout import MOST_NODES, Layout
 from lab.slurm.processes import Processes, processes_with, wait_for
 
 COMMANDS = ("munged", "slurmctld", "slurmd", "scontrol", "squeue", "sbatch", "scancel")
@@ -68,6 +69,8 @@ class SlurmCluster:
         missing = [name for name in wanted if not shutil.which(name, path=_path())]
         if missing:
             raise LabError(f"Missing commands: {', '.join(missing)}. `./run slurm` installs the packages.")
+        if self.layout.nodes > MOST_NODES:
+            raise LabError(f"A private Slurm has at most {MOST_NODES} nodes.")
         if (self.layout.folder / "layout.json").exists():
             raise LabError(f"{self.layout.folder} already holds a cluster.")
         if len(str(self.layout.socket)) > 100:
@@ -97,6 +100,23 @@ class SlurmCluster:
         """Let a hung daemon run again (SIGCONT)."""
         self.processes.send(name, signal.SIGCONT)
 
+    def fail_prolog(self, node: str) -> None:
+        """Let the next prolog on a node fail, once; needs a layout with `prolog`."""
+        (self.layout.folder / "prolog" / f"{node}.fails").touch()
+
+    def prolog_failed_at(self, node: str) -> float | None:
+        """When the prolog failed on a node as ordered, epoch seconds; `None`: not yet."""
+        try:
+            return float((self.layout.folder / "prolog" / f"{node}.failed").read_text())
+        except (FileNotFoundError, ValueError):
+            return None
+
+    def spoil_spool(self, node: str) -> None:
+        """Put a file where a node's spool folder was: its daemon lives, and can launch no task any more."""
+        spool = self.layout.folder / "spool" / node
+        spool.rename(spool.with_name(f"{node}.away"))
+        spool.touch()
+
     def forget_jobs(self, next_number: int) -> None:
         """Lose all jobs, as a controller with an empty state folder does; numbers begin again at `next_number`."""
         self._cancel_jobs()
@@ -106,7 +126,8 @@ class SlurmCluster:
         kept = [line for line in self.layout.conf.read_text().splitlines() if not line.startswith("FirstJobId=")]
         self.layout.conf.write_text("\n".join([*kept, f"FirstJobId={next_number}", ""]))
         self.up("slurmctld")
-        self.client(["scontrol", "update", "PartitionName=main", "State=UP"])
+        for name in self.layout.partition_names:
+            self.client(["scontrol", "update", f"PartitionName={name}", "State=UP"])
         self._expect(self._all_idle, 40, "the nodes")
 
     def submit(self, script: str, *options: str) -> int:
@@ -134,7 +155,11 @@ class SlurmCluster:
         """End jobs and daemons by recorded process id; remove the folder unless it is kept."""
         if self.processes.pid("slurmctld") and self.processes.pid("munged"):
             self._cancel_jobs()
-        for name in ("sshd", *(f"slurmd-{node}" for node in self.layout.node_names), "slurmctld", "slurmdbd"):
+        daemons = [f"slurmd-{node}" for node in self.layout.node_names]
+        for name in daemons:  # all at once: each takes a tenth of a second
+            with contextlib.suppress(ProcessLookupError):
+                self.processes.send(name, signal.SIGTERM)
+        for name in ("sshd", *daemons, "slurmctld", "slurmdbd"):
             self.processes.halt(name)
         self._end_leftovers()
         for name in ("mariadbd", "munged"):
@@ -149,7 +174,8 @@ class SlurmCluster:
     def _cancel_jobs(self) -> None:
         """slurmd leaves its jobs running when it stops: cancel them first, and let none start."""
         try:
-            self.client(["scontrol", "update", "PartitionName=main", "State=DOWN"], seconds=15)
+            for name in self.layout.partition_names:
+                self.client(["scontrol", "update", f"PartitionName={name}", "State=DOWN"], seconds=15)
             running = self.client(["squeue", "-h", "-t", "R,S,CF", "-o", "%A"], seconds=15).split()
             if running:
                 self.client(["scancel", *sorted(set(running))], seconds=30)

@@ -4,7 +4,7 @@ import os
 import socket
 from pathlib import Path
 
-from lab.slurm.layout import Layout
+from lab.slurm.layout import Layout, Partition
 
 
 def write(layout: Layout) -> None:
@@ -20,6 +20,10 @@ def write(layout: Layout) -> None:
     (folder / "etc" / "hosts").write_text(hosts)
     (folder / "etc" / "cgroup.conf").write_text("CgroupAutomount=no\n")
     layout.conf.write_text(slurm_conf(layout))
+    if layout.prolog:
+        (folder / "prolog").mkdir()
+        (folder / "etc" / "prolog").write_text(_PROLOG.format(folder=folder / "prolog"))
+        (folder / "etc" / "prolog").chmod(0o755)
     if layout.accounting:
         _private(folder / "etc" / "slurmdbd.conf", slurmdbd_conf(layout).encode(), 0o600)
         (folder / "etc" / "my.cnf").write_text(mariadb_conf(layout))
@@ -60,8 +64,30 @@ def slurm_conf(layout: Layout) -> str:
         f"CPUS={layout.cpus} RealMemory={layout.memory} State=UNKNOWN"
         for place, name in enumerate(layout.node_names)
     ]
+    if layout.prolog:
+        lines.append(f"Prolog={folder}/etc/prolog")
+    if layout.preemption:
+        lines += ["PreemptType=preempt/partition_prio", "PreemptMode=REQUEUE"]
     lines.append(f"PartitionName=main Nodes={','.join(layout.node_names)} Default=YES MaxTime=INFINITE State=UP")
+    lines += [_partition(partition) for partition in layout.partitions]
+    if layout.preemption:
+        lines.append(_partition(Partition("urgent", layout.node_names, "PriorityTier=10 PreemptMode=OFF")))
     return "\n".join(lines) + "\n"
+
+
+def _partition(partition: Partition) -> str:
+    words = f"{partition.words} " if partition.words else ""
+    return f"PartitionName={partition.name} Nodes={','.join(partition.nodes)} {words}MaxTime=INFINITE State=UP"
+
+
+_PROLOG = """#!/bin/sh
+cd {folder} || exit 0
+node=$(hostname)
+[ -e "$node.fails" ] || exit 0
+date +%s.%N > "$node.failed"
+rm "$node.fails"
+exit 1
+"""
 
 
 _FIXED = (

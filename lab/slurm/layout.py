@@ -9,12 +9,26 @@ from pathlib import Path
 PORTS_EACH = 400  # two clusters coexist when their base ports differ by this much
 
 
+MOST_NODES = 190  # the ports of more would reach into srun's
+
+
+@dataclass(frozen=True)
+class Partition:
+    """A partition beside `main`, which holds every node. `words`: further ones of its line in slurm.conf."""
+
+    name: str
+    nodes: tuple[str, ...]
+    words: str = ""
+
+
 @dataclass(frozen=True)
 class Layout:
     """One private cluster. Everything lives below `folder`; every port is on 127.0.0.1.
 
     Ports: base slurmctld, +1 slurmdbd, +3 sshd, +4 MariaDB, +10… slurmd, +200…399 srun. Keep `folder` short:
     unix socket paths hold 107 bytes. `cred_expire` + 1 s is what a requeued job waits (Slurm's own is 120).
+    With `preemption` there is a partition `urgent` of all nodes, whose jobs push those of others aside (requeue).
+    With `prolog` a prolog runs before each job, and fails once on the nodes that `SlurmCluster.fail_prolog` names.
     """
 
     folder: Path
@@ -29,11 +43,20 @@ class Layout:
     min_job_age: int = 300
     kill_wait: int = 2
     cred_expire: int = 5
+    partitions: tuple[Partition, ...] = ()
+    preemption: bool = False
+    prolog: bool = False
 
     @property
     def node_names(self) -> tuple[str, ...]:
         """`n01`, `n02`, …"""
         return tuple(f"n{number:02d}" for number in range(1, self.nodes + 1))
+
+    @property
+    def partition_names(self) -> tuple[str, ...]:
+        """All partitions, `main` first."""
+        urgent = ("urgent",) if self.preemption else ()
+        return ("main", *(partition.name for partition in self.partitions), *urgent)
 
     @property
     def conf(self) -> Path:
@@ -76,7 +99,8 @@ class Layout:
     def load(cls, folder: Path) -> "Layout":
         """The layout kept in a folder; `FileNotFoundError` when it holds no cluster."""
         kept = json.loads((folder / "layout.json").read_text())
-        return cls(**{**kept, "folder": folder})
+        partitions = tuple(Partition(**{**one, "nodes": tuple(one["nodes"])}) for one in kept["partitions"])
+        return cls(**{**kept, "folder": folder, "partitions": partitions})
 
 
 def answers(port: int) -> bool:
