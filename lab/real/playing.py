@@ -1,0 +1,175 @@
+"""How far is one case? Its jobs, the acts that are due, the deeds that were proved, and whether it is over."""
+
+import contextlib
+import subprocess
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from lab import truth
+from lab.cases.case import Act, Case, Did, OnSlurm, Sort
+from lab.real.outside import BEFORE, OUTSIDE, Proof, Scene
+from lab.real.queue import FINAL, Listed
+from lab.real.script import batch_script, named, sbatch_words
+from lab.real.steps import last_step
+from lab.score.said import Result, Said
+from lab.slurm.cluster import SlurmCluster
+from lab.slurm.layout import Partition
+
+SETTLED_SECONDS = 10.0  # after a job has ended or was held by Slurm: the product had its time to speak
+COMPLETED_SECONDS = 3.0
+RESTARTS = frozenset({Did.RESTART, Did.RESTART_EXCLUDE})
+NOT_PUT_ON = "the injection did not take place"
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a case is put on. `tag` stands for its name wherever the product could look; `port` is the first of
+    a block; `truth` is outside the folders that the product reads."""
+
+    slurm: SlurmCluster
+    partition: Partition
+    tag: str
+    truth: Path
+    port: Callable[[], int]
+
+
+class Playing:
+    """One case that is being put on; `broken` says why the lab could not."""
+
+    def __init__(self, case: Case, place: Place) -> None:
+        if case.slurm is None:
+            raise ValueError(f"{case.name} has no script for a real Slurm.")
+        self.case, self.place = case, place
+        self.script: OnSlurm = case.slurm
+        self.scene = Scene(place.slurm, place.tag, place.partition.nodes)
+        self.broken = ""
+        self.healthy_seconds = 0.0
+        self._acts: list[Act] = list(self.script.acts)
+        self._proofs: list[Proof] = []
+        self._since: dict[int, tuple[str, float]] = {}
+        self._begun_at = self._looked_at = 0.0
+
+    @property
+    def seconds(self) -> float:
+        """How long it has been watched."""
+        return time.time() - self._begun_at
+
+    def begin(self) -> None:
+        """Do what has to be done before, and submit the jobs."""
+        self._begun_at = self._looked_at = time.time()
+        with self._unless_broken():
+            for act in [act for act in self._acts if act.do in BEFORE and not act.at and act.on_step is None]:
+                self._do(act)
+            for place in range(self.script.jobs):
+                self._submit(place)
+            if not self.script.orders and not self.script.acts and not self._time_limit():
+                truth.note(self.place.truth, self.scene.deed("as_it_is", self.scene.jobs[0]))
+
+    def look(self, listed: Mapping[int, Listed]) -> None:
+        """Take a new listing in (empty: there is none now) and do what is due."""
+        if self.broken:
+            return
+        now = time.time()
+        if listed:
+            self.scene.listed = {number: listed[number] for number in self.scene.jobs if number in listed}
+            self._count(now)
+        self._looked_at = now
+        with self._unless_broken():
+            step = last_step(self._log()) if any(act.on_step is not None for act in self._acts) else -1
+            for act in [act for act in self._acts if self._due(act, step)]:
+                self._do(act)
+            self._prove()
+
+    def over(self, said: Callable[[], Said]) -> bool:
+        """Whether there is nothing to wait for: a trap is watched to its end, a fault until its jobs settle."""
+        if self.broken or self.seconds >= self.script.seconds:
+            return True
+        if self.case.sort is Sort.TRAP or self._acts or self._proofs or not self.deeds():
+            return False
+        if not all(self._settled(number) for number in self.scene.jobs):
+            return False
+        return not _open_restarts(said())
+
+    def end(self, said: Callable[[], Said]) -> Result:
+        """Read what was said, cancel what still runs, and give the result."""
+        told = Said() if self.broken and not self.scene.jobs else said()
+        if self.scene.jobs and not self.scene.away:
+            with contextlib.suppress(subprocess.SubprocessError):
+                self.place.slurm.client(["scancel", *map(str, self.scene.jobs)])
+        deeds = self.deeds()
+        broken = self.broken or ("" if deeds else f"{NOT_PUT_ON} within {self.seconds:.0f} s")
+        return Result(self.case, named(deeds, self.case), told, self.healthy_seconds, broken)
+
+    def deeds(self) -> list[truth.Injected]:
+        """What was done by now, by the trainer and from outside."""
+        return truth.read([self.place.truth])
+
+    def _submit(self, place: int) -> None:
+        layout, tag = self.place.slurm.layout, self.place.tag
+        script = batch_script(
+            self.case,
+            tag,
+            self.place.partition.nodes,
+            folder=layout.jobs / f"checkpoints-{tag}-{place}",
+            truth=self.place.truth,
+            port=self.place.port(),
+        )
+        number = self.place.slurm.submit(script, *sbatch_words(self.case, tag, place, self.place.partition.name))
+        self.scene.jobs.append(number)
+        self.scene.logs[number] = layout.jobs / f"train_{number}.log"
+
+    def _log(self) -> bytes:
+        log = self.scene.logs.get(self.scene.jobs[0])
+        return log.read_bytes() if log and log.exists() else b""
+
+    def _due(self, act: Act, step: int) -> bool:
+        return step >= act.on_step if act.on_step is not None else self.seconds >= act.at
+
+    def _do(self, act: Act) -> None:
+        self._acts.remove(act)
+        self._proofs.append(OUTSIDE[act.do](self.scene, act.words))
+        self._prove()
+
+    def _prove(self) -> None:
+        for proof in list(self._proofs):
+            if deed := proof():
+                truth.note(self.place.truth, deed)
+                self._proofs.remove(proof)
+
+    def _time_limit(self) -> bool:
+        return any(word.startswith(("-t", "--time")) for word in self.script.sbatch)
+
+    def _count(self, now: float) -> None:
+        """Time of each state, and for how long jobs ran with nothing wrong with them."""
+        struck = {(one.job, one.attempt) for one in self.deeds()} if self.case.sort is Sort.FAULT else set()
+        for number, job in self.scene.listed.items():
+            before = self._since.get(number, ("", now))
+            if before[0] != job.state:
+                self._since[number] = (job.state, now)
+                if job.state == "TIMEOUT" and self._time_limit():
+                    truth.note(self.place.truth, self.scene.deed("time_limit", number))
+            if job.state == "RUNNING" and (number, job.attempt) not in struck:
+                self.healthy_seconds += now - self._looked_at
+
+    def _settled(self, number: int) -> bool:
+        job = self.scene.listed.get(number)
+        if job is None or not (job.state in FINAL or job.held):
+            return False
+        needed = COMPLETED_SECONDS if job.state == "COMPLETED" else SETTLED_SECONDS
+        return time.time() - self._since[number][1] >= needed
+
+    @contextlib.contextmanager
+    def _unless_broken(self) -> Iterator[None]:
+        try:
+            yield
+        except (subprocess.SubprocessError, OSError, LookupError, ValueError) as error:
+            words = getattr(error, "stderr", "") or str(error)
+            self.broken = f"{type(error).__name__}: {words.strip()}"[:300]
+
+
+def _open_restarts(said: Said) -> bool:
+    """Whether a restart is advised and not carried out yet, for the newest attempt of a job."""
+    newest = {one.job: one for one in said.advice}
+    return any(one.did in RESTARTS and one.acknowledged_at is None for one in newest.values())

@@ -1,0 +1,65 @@
+"""What did the product say of some jobs of a running site? Asked of a process with the site's own Django."""
+
+import base64
+import pickle
+import re
+import subprocess
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from lab.parts.recording import READS
+from lab.parts.running import PYTHON, ROOT, clean_environment
+from lab.parts.site import Site
+from lab.score.said import Said
+
+
+class Reading:
+    """Reads what is stored on one cluster, and which commands were sent. A context manager: its process ends."""
+
+    def __init__(self, site: Site, cluster: str, commands: Path) -> None:
+        self._cluster, self._commands = cluster, commands
+        self._process = subprocess.Popen(
+            [PYTHON, "-m", "lab.real.reader"],
+            cwd=ROOT,
+            env=clean_environment() | site.environment,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            start_new_session=True,
+        )
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        for pipe in (self._process.stdin, self._process.stdout):
+            if pipe:
+                pipe.close()
+        self._process.terminate()
+        self._process.wait(10)
+
+    def said(self, numbers: Sequence[int]) -> Said:
+        """Everything about these jobs; `RuntimeError` when the reader has died."""
+        asks, answers = self._process.stdin, self._process.stdout
+        if asks is None or answers is None:
+            raise RuntimeError("the reader has no pipes")
+        asks.write(f"{self._cluster} {' '.join(map(str, numbers))}\n")
+        asks.flush()
+        answer = answers.readline()
+        if not answer:
+            raise RuntimeError("the reader of the site's rows has died")
+        said: Said = pickle.loads(base64.b64decode(answer))  # noqa: S301  # of our own child
+        return replace(said, commands=self._sent(numbers))
+
+    def _sent(self, numbers: Sequence[int]) -> tuple[str, ...]:
+        """Commands that name one of the jobs and change something."""
+        if not self._commands.exists():
+            return ()
+        ours = re.compile(rf"(?:JobId=| )(?:{'|'.join(map(str, numbers))})(?: |$)")
+        lines = self._commands.read_text(errors="replace").split("\n")
+        return tuple(line for line in lines if not line.startswith(READS) and ours.search(line))
