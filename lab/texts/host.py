@@ -179,18 +179,6 @@ def driver_mismatch(struck: Struck) -> tuple[Spoken, ...]:
     )
 
 
-def launch_failed(struck: Struck) -> tuple[Spoken, ...]:
-    """srun cannot start the tasks of one node."""
-    step = f"StepId={struck.job}.0"
-    return say(
-        0,
-        f"srun: error: Task launch for {step} failed on node {struck.host}: Slurmd could not set up "
-        "environment for batch job",
-        "srun: error: Application launch failed: Slurmd could not set up environment for batch job",
-        f"srun: Job step {struck.job}.0 aborted before step completely launched.",
-    )
-
-
 def killed_in_a_group(struck: Struck) -> tuple[Spoken, ...]:
     """torchrun's summary of a rank that was killed: the others get SIGTERM from their agents."""
     when = clock(struck.at).replace(" ", "_")
@@ -238,6 +226,5 @@ TEXTS: dict[str, Text] = {
     "read_only": read_only,
     "server_slow": server_slow,
     "driver_mismatch": driver_mismatch,
-    "launch_failed": launch_failed,
     "killed_in_a_group": killed_in_a_group,
 }

@@ -213,12 +213,6 @@ def nan_checked(struck: Struck) -> tuple[Spoken, ...]:
     return alone(struck, (MAIN, check), error)
 
 
-def loader_timeout(struck: Struck) -> tuple[Spoken, ...]:
-    """A worker of the data loader gave nothing for a long time."""
-    fetch = ("/opt/train/loop.py", 84, "batches", "yield from self.loader")
-    return alone(struck, (MAIN, fetch), "RuntimeError: DataLoader timed out after 45 seconds")
-
-
 TEXTS: dict[str, Text] = {
     "exception": exception,
     "exception_everywhere": exception_everywhere,
@@ -238,5 +232,4 @@ TEXTS: dict[str, Text] = {
     "port_in_use": port_in_use,
     "shared_memory": shared_memory,
     "nan_checked": nan_checked,
-    "loader_timeout": loader_timeout,
 }
