@@ -20,10 +20,9 @@ class Gloo:
     def __init__(self, place: Place, address: tuple[str, int], timeout_seconds: float | None) -> None:
         self._torch = torch_of()
         self._group: Any = importlib.import_module("torch.distributed")
-        by_torchrun = "TORCHELASTIC_RUN_ID" in os.environ  # then its agent holds the store already
         self._group.init_process_group(
             "gloo",
-            init_method="env://" if by_torchrun else f"tcp://{address[0]}:{address[1]}",
+            store=self._store(place, address),
             rank=place.rank,
             world_size=place.world,
             timeout=timedelta(seconds=timeout_seconds or 86400),
@@ -44,6 +43,19 @@ class Gloo:
         smallest = self._torch.tensor([step], dtype=self._torch.int64)
         self._group.all_reduce(smallest, op=self._group.ReduceOp.MIN)
         return int(smallest.item())
+
+    def _store(self, place: Place, address: tuple[str, int]) -> Any:
+        """Where the ranks find each other: at the agent of torchrun, else at rank 0.
+
+        The agent's store outlives a restart of the workers, so every attempt has a part of its own: seen with torch
+        2.14, where the second attempt met the addresses of the first.
+        """
+        by_torchrun = "TORCHELASTIC_RUN_ID" in os.environ
+        if by_torchrun:
+            address = (os.environ["MASTER_ADDR"], int(os.environ["MASTER_PORT"]))
+        master = place.rank == 0 and not by_torchrun
+        store = self._group.TCPStore(*address, world_size=place.world, is_master=master)
+        return self._group.PrefixStore(f"attempt_{place.attempt}", store)
 
 
 def torch_of() -> Any:
