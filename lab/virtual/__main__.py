@@ -1,0 +1,29 @@
+"""`python -m lab.virtual FOLDER MODULE [ARGUMENT…]`: which part of the lab runs on a site of its own?
+
+A site with an empty database is made in FOLDER, then `MODULE.main(ARGUMENTS)` is run; its answer is the exit
+status. The module is imported only then, because it imports the product, and that needs a configured Django.
+"""
+
+import importlib
+import os
+import sys
+from pathlib import Path
+
+from lab.virtual.child import READ_SECONDS
+from lab.virtual.django import prepare
+
+
+def main(arguments: list[str]) -> int:
+    """Prepare, import, run."""
+    if len(arguments) < 2:
+        sys.stderr.write("python -m lab.virtual FOLDER MODULE [ARGUMENT…]\n")
+        return 2
+    folder, module, *rest = arguments
+    read_seconds = os.environ.pop(READ_SECONDS, "")
+    prepare(Path(folder), float(read_seconds) if read_seconds else None)
+    status: int = importlib.import_module(module).main(rest)
+    return status
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,96 @@
+"""Who acts on a cluster in virtual time? The product's own controller and watchdog, one pass at a time."""
+
+import os
+from pathlib import Path
+
+from controller.advice import Mode
+from controller.clock import Clock
+from controller.config import (
+    AdvisorSettings,
+    ControllerSettings,
+    SchedulerSettings,
+    Settings,
+    WatchdogSettings,
+)
+from controller.journal import Journal
+from controller.keys import KEYS
+from controller.loop import Controller
+from controller.plain import Voice
+from controller.watchdog import Watchdog
+from lab.virtual.advisor import URL, InProcessAdvisor
+from schedulers.opening import open_scheduler
+from schedulers.slurm.commands import only_reads
+from schedulers.transport import Answer, RecordingTransport, Transport
+
+MOST_PASSES = 50  # at one moment: each of them did something
+COMMAND_SECONDS = 10.0
+
+
+class Changing(RecordingTransport):
+    """Keeps of all commands those that change something: a month has millions that only look."""
+
+    def run(self, argv: tuple[str, ...], seconds: float) -> Answer:
+        """Note `argv` if it changes something, then run it."""
+        return self.inner.run(argv, seconds) if only_reads(argv) else super().run(argv, seconds)
+
+
+class Hands:
+    """Controller and watchdog of one cluster, in action mode, with a journal in `folder`."""
+
+    def __init__(self, name: str, folder: Path, token: str, transport: Transport, clock: Clock) -> None:
+        settings = _settings(name, folder)
+        _write_private(settings.advisor.token_file, token)
+        self.transport = Changing(transport)
+        self.said: list[str] = []
+        scheduler = open_scheduler("slurm", "", "", COMMAND_SECONDS, self.transport)
+        voice = Voice(lambda line: self.said.append(f"{clock.now():%H:%M:%S} {line}"))
+        self.journal = Journal(settings.controller.journal, clock.now())
+        self.controller = Controller(
+            settings,
+            scheduler,
+            InProcessAdvisor(name, settings.advisor.token_file),
+            self.journal,
+            clock=clock,
+            voice=voice,
+        )
+        self.watchdog = Watchdog(settings, scheduler, clock, voice)
+
+    @property
+    def busy(self) -> bool:
+        """Whether something was begun that is not over."""
+        return bool(self.journal.entries)
+
+    def run_passes(self) -> None:
+        """What `Controller.run` does between two sleeps: pass after pass while each does something."""
+        for _ in range(MOST_PASSES):
+            if not self.controller.run_pass():
+                return
+
+    def close(self) -> None:
+        """Let go of the journal."""
+        self.journal.close()
+
+
+def _settings(name: str, folder: Path) -> Settings:
+    """The product's defaults, in action mode."""
+    poll, watch = (default_seconds(table, "poll_seconds") for table in ("controller", "watchdog"))
+    return Settings(
+        cluster=name,
+        environment=name,
+        advisor=AdvisorSettings(URL, folder / "token", False),
+        scheduler=SchedulerSettings("slurm", "", "", COMMAND_SECONDS),
+        controller=ControllerSettings(
+            True, Mode.ACTION, True, name, (), poll_seconds=poll, journal=folder / "journal", holder="lab"
+        ),
+        watchdog=WatchdogSettings(True, Mode.ACTION, True, name, watch),
+    )
+
+
+def default_seconds(table: str, name: str) -> float:
+    """The default of a key of the controller's configuration."""
+    return float(next(key.default for key in KEYS[table] if key.name == name))
+
+
+def _write_private(path: Path, text: str) -> None:
+    with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
+        file.write(text)

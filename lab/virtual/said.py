@@ -1,0 +1,136 @@
+"""What did the product say and do on some clusters? Read from its rows, in a handful of queries.
+
+Needs a configured Django whose database is that of the site: that of the lab's own process, or of a real run.
+"""
+
+import hashlib
+import json
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from advisor_api.models import Advice
+from advisor_api.policy.operation import Operation
+from detectors.catalogue.kind import AnomalyKind
+from detectors.models import Anomaly, Verdict
+from lab.cases.case import Did
+from lab.score.said import Advised, Judged, Said, Symptom
+from workloads.models import Attempt, Cluster
+
+SURE = {"culprit": 0, "suspect": 1}  # roles that implicate a host, the surest first
+LOGS = "LOGS"  # stands for the folder of logs in what is hashed: every run has another one
+PLAIN = {Operation.TERMINATE: Did.STOP, Operation.WAIT: Did.ASK, Operation.RELEASE: Did.NONE}
+
+
+def said_of(names: Iterable[str], commands: Mapping[str, Sequence[str]] | None = None) -> dict[str, Said]:
+    """By the cluster's name. `commands` are those that changed something, which no row tells of."""
+    names, given = list(names), commands or {}
+    roots = dict(Cluster.objects.filter(name__in=names).values_list("name", "log_roots"))
+    symptoms, verdicts = _symptoms(names), _verdicts(names, roots)
+    advice, states = _advice(names), _states(names)
+    return {
+        name: Said(
+            tuple(symptoms[name]),
+            tuple(verdicts[name]),
+            tuple(advice[name]),
+            tuple(given.get(name, ())),
+            states[name],
+        )
+        for name in names
+    }
+
+
+def _symptoms(names: Sequence[str]) -> Mapping[str, list[Symptom]]:
+    found: dict[str, list[Symptom]] = defaultdict(list)
+    rows = Anomaly.objects.filter(attempt__job__cluster__name__in=names, refuted_at=None)
+    rows = rows.exclude(kind=AnomalyKind.BLIND.value).select_related("attempt__job__cluster").defer("evidence")
+    for row in rows.order_by("detected_at", "pk"):
+        found[row.attempt.job.cluster.name].append(
+            Symptom(
+                job=row.attempt.job.number,
+                attempt=row.attempt.index,
+                kind=row.kind,
+                signature=row.signature,
+                layer=row.layer,
+                role=row.role,
+                basis=row.basis,
+                happened_at=row.happened_at,
+                detected_at=row.detected_at,
+                nodes=tuple(row.nodes),
+            )
+        )
+    return found
+
+
+def _verdicts(names: Sequence[str], roots: Mapping[str, Sequence[str]]) -> Mapping[str, list[Judged]]:
+    found: dict[str, list[Judged]] = defaultdict(list)
+    rows = Verdict.objects.filter(attempt__job__cluster__name__in=names).select_related("attempt__job__cluster")
+    for row in rows.order_by("judged_at", "pk"):
+        name = row.attempt.job.cluster.name
+        blamed = sorted(
+            (one for one in row.implicated if one["role"] in SURE),
+            key=lambda one: (SURE[one["role"]], -one["confidence"]),
+        )
+        found[name].append(
+            Judged(
+                job=row.attempt.job.number,
+                attempt=row.attempt.index,
+                kind=row.kind,
+                layer=row.layer,
+                signature=row.signature,
+                confidence=row.confidence,
+                action=row.action,
+                hosts=_once(one["host"] for one in blamed),
+                excludable=_once(one["host"] for one in blamed if one["excludable"]),
+                judged_at=row.judged_at,
+                body_hash=_hash(row.body, roots[name]),
+            )
+        )
+    return found
+
+
+def _advice(names: Sequence[str]) -> Mapping[str, list[Advised]]:
+    found: dict[str, list[Advised]] = defaultdict(list)
+    rows = Advice.objects.filter(attempt__job__cluster__name__in=names).defer("facts", "trace")
+    for row in rows.select_related("attempt__job__cluster", "sequence").order_by("created_at", "pk"):
+        recovery = getattr(row, "sequence", None)
+        found[row.attempt.job.cluster.name].append(
+            Advised(
+                job=row.attempt.job.number,
+                attempt=row.attempt.index,
+                did=_did(row),
+                nodes=tuple(row.excluded_nodes),
+                rule=row.rule,
+                advised_at=row.created_at,
+                acknowledged_at=recovery.commanded_at if recovery else None,
+                resumed_at=recovery.resumed_at if recovery else None,
+            )
+        )
+    return found
+
+
+def _did(row: Advice) -> Did:
+    operation = Operation(row.operation)
+    if operation is Operation.RESTART:
+        return Did.RESTART_EXCLUDE if row.excluded_nodes else Did.RESTART
+    return PLAIN[operation]
+
+
+def _states(names: Sequence[str]) -> Mapping[str, dict[int, str]]:
+    found: dict[str, dict[int, str]] = defaultdict(dict)
+    rows = Attempt.objects.filter(job__cluster__name__in=names).order_by("job__epoch", "index")
+    for name, number, state in rows.values_list("job__cluster__name", "job__number", "state"):
+        found[name][number] = state
+    return found
+
+
+def _once(hosts: Iterable[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(host for host in hosts if host))
+
+
+def _hash(body: Mapping[str, Any], roots: Sequence[str]) -> str:
+    """Of the verdict as it is stored, but for what the folder of the run puts into it."""
+    text = json.dumps({key: value for key, value in body.items() if key != "input_hash"}, sort_keys=True)
+    for root in roots:
+        text = text.replace(root, LOGS)
+    return hashlib.sha256(text.encode()).hexdigest()

@@ -1,0 +1,80 @@
+"""What belongs to one watched cluster in virtual time, and how is it made known to the site?"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from random import Random
+from typing import Any
+
+from django.conf import settings
+
+from advisor_api.models import PolicyVersion
+from advisor_api.token_role import TokenRole
+from advisor_api.tokens import issue
+from audit.actor_kind import ActorKind
+from audit.trail import Actor
+from lab.simulate.model import Cluster as Simulated
+from lab.virtual.clock import VirtualClock
+from lab.virtual.hands import Hands
+from schedulers.opening import open_scheduler
+from schedulers.port import Scheduler
+from schedulers.transport import Transport
+from workloads.mode import Mode
+from workloads.models import Cluster
+
+LAB = Actor(ActorKind.PERSON, "lab")
+
+
+@dataclass
+class Watched:
+    """A simulated cluster, its row, the site's way to ask it, its hands, and its chance."""
+
+    cluster: Simulated
+    key: int
+    scheduler: Scheduler
+    hands: Hands
+    random: Random
+    introduced: bool = False  # its controller has made its first pass
+    held: bool = False  # a job was held when the watchdog looked last
+
+
+def watch(
+    name: str,
+    cluster: Simulated,
+    logs_folder: Path,
+    *,
+    folder: Path,
+    limits: Mapping[str, float],
+    poll_seconds: float,
+    policy: Mapping[str, Any] | None,
+    transport: Transport,
+    clock: VirtualClock,
+    seed: int,
+) -> Watched:
+    """Store the cluster in action mode, with a policy and a token, and give it hands. Raises `ValidationError`."""
+    row = Cluster(
+        name=name,
+        environment=name,
+        log_roots=[str(logs_folder.resolve())],
+        detector_limits=dict(limits),
+        poll_seconds=poll_seconds,
+        mode=Mode.ACTION.value,
+        acknowledge_scheduler_actions=True,
+    )
+    row.full_clean()
+    row.save()
+    if policy:
+        version = PolicyVersion(cluster=row, values=dict(policy), created_at=clock.now(), created_by="lab")
+        version.full_clean()
+        version.save()
+    token = issue(f"{name[:50]}-controller", TokenRole.CONTROLLER, [row], now=clock.now(), actor=LAB)
+    own = folder / name
+    own.mkdir(parents=True, exist_ok=True)
+    seconds = settings.REKINDLE["REKINDLE_COMMAND_SECONDS"]
+    return Watched(
+        cluster=cluster,
+        key=row.pk,
+        scheduler=open_scheduler(row.scheduler_kind, "", "", seconds, transport),
+        hands=Hands(name, own, token, transport, clock),
+        random=Random(f"{seed} {name}"),
+    )
