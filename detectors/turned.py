@@ -84,8 +84,8 @@ class Turned:
         """When the attempt is to be read again; `None`: not until the scheduler shows a change."""
         if self.finished(now) or JobState(self.attempt.state) in WAITING:
             return None
-        if not self.news.at_end:
-            return now
+        if not self.news.at_end and self.grew:
+            return now  # there is more; what waits for a listing or a last newline is not asked again at once
         return now + (pause * BLIND_FACTOR if self.sight.blind and not self.ended else pause)
 
     def judge_due_at(self, now: datetime) -> datetime | None:
