@@ -50,13 +50,13 @@ NUMBERS: tuple[Case, ...] = (
             STOP,
         ),
         simulated(job(text("data_error", attempt=None), dialect="huggingface"), seconds=AGAIN_SECONDS),
-        slurm=on_slurm(order("data_error", attempt=None, position=96_256), seconds=110),
+        slurm=on_slurm(order("data_error", attempt=None, position=12), seconds=110),
         short=("simulated",),
         representative=True,
     ),
     _data(
         "corrupt-checkpoint",
-        "the newest checkpoint was cut off: every attempt fails when it loads it",
+        "the newest checkpoint of the run was cut off: every attempt fails when it loads it",
         Truth(
             "crash",
             ("data", "system.filesystem"),
@@ -66,13 +66,8 @@ NUMBERS: tuple[Case, ...] = (
             (Did.STOP, Did.ASK),
         ),
         simulated(
-            job(
-                text("exception", step=42),
-                text("checkpoint_corrupt", step=1, attempt=1, node=0),
-                text("checkpoint_corrupt", step=1, attempt=2, node=0),
-                dialect="torchtitan",
-            ),
-            seconds=560,
+            job(text("checkpoint_corrupt", step=1, attempt=None, node=0), dialect="torchtitan", name="resumed"),
+            seconds=360,
         ),
         slurm=on_slurm(order("corrupt_checkpoint", rank=0, attempt=None), seconds=120),
     ),

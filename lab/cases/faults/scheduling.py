@@ -36,9 +36,9 @@ SCHEDULING: tuple[Case, ...] = (
             "the drained node is out of use without us, and nothing says that another is to blame",
         ),
         simulated(
-            job(Fault("sigkill", step=STRIKE, attempt=0, node=1)), acts=(Act("node_drain", ("n02",), at=120.0),)
+            job(Fault("sigkill", step=STRIKE, attempt=0, node=1)), acts=(Act("node_drain", ("n02",), at=156.0),)
         ),
-        slurm=on_slurm(order("sigkill", step=16), acts=(Act("node_drain", ("1",), on_step=8),), seconds=100),
+        slurm=on_slurm(order("sigkill", step=16), acts=(Act("node_drain", ("1",), on_step=14),), seconds=100),
     ),
     _fault(
         "prolog-fails",
@@ -84,7 +84,7 @@ SCHEDULING: tuple[Case, ...] = (
         short=("simulated",),
     ),
     _fault(
-        "preempted",
+        "preempted-and-requeued",
         "a job of higher priority takes the nodes; the scheduler queues the job again",
         Truth(NO_KIND, ("scheduler",), False, NONE, "the scheduler owns it: it queues the job again by itself"),
         simulated(job(Fault("preempt", step=STRIKE, attempt=0), dialect="nemo")),

@@ -50,7 +50,7 @@ SLOWNESS: tuple[Case, ...] = (
         ),
     ),
     _fault(
-        "slow-file-system",
+        "slow-file-server",
         "a file server answers late: two jobs become slow at the same time",
         Truth(
             "straggler",
