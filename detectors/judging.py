@@ -25,12 +25,13 @@ from detectors.attribution.facts import (
     Versions,
 )
 from detectors.attribution.judgement import Judgement
+from detectors.attribution.witnesses import read_witnesses
 from detectors.catalogue.catalogue import catalogue
 from detectors.catalogue.kind import JUDGED_ALIVE, AnomalyKind
 from detectors.catalogue.layer import Layer
 from detectors.catalogue.role import Role
 from detectors.models import Anomaly, Observation, Verdict
-from detectors.storing import RANK_HOSTS
+from detectors.storing import RANK_HOSTS, TOPICS
 from detectors.turned import NO_VERDICT
 from schedulers.states import FINAL, JobState
 from workloads.models import Attempt, Node
@@ -68,16 +69,18 @@ def judge(attempt: Attempt, now: datetime) -> Verdict | None:
 def collect_facts(attempt: Attempt) -> Facts:
     """Everything stored that bears on the attempt, in five queries whatever its size."""
     job = attempt.job
+    observed = dict(Observation.objects.filter(attempt=attempt, topic__in=TOPICS).values_list("topic", "value"))
     return Facts(
         attempt=_attempt_facts(attempt),
         versions=Versions(ENGINE, catalogue().version),
         symptoms=tuple(_symptom(row) for row in _anomalies(attempt)),
-        ranks=_ranks(attempt),
+        ranks=tuple((int(rank), host) for rank, host in observed.get(RANK_HOSTS, {}).items()),
         nodes=tuple(
             NodeFacts(node.name, tuple(node.state.split("+")), node.reason, node.reason_at)
             for node in Node.objects.filter(cluster_id=job.cluster_id, name__in=attempt.nodes)
         ),
         earlier=tuple(_earlier(attempt)),
+        witnesses=read_witnesses(observed),
     )
 
 
@@ -130,11 +133,6 @@ def _quote(line: Mapping[str, Any]) -> Quote:
         host=line["host"],
         rank=line["rank"],
     )
-
-
-def _ranks(attempt: Attempt) -> tuple[tuple[int, str], ...]:
-    row = Observation.objects.filter(attempt=attempt, topic=RANK_HOSTS).first()
-    return tuple((int(rank), host) for rank, host in row.value.items()) if row else ()
 
 
 def _attempt_facts(attempt: Attempt) -> AttemptFacts:

@@ -11,6 +11,7 @@ from django.db.models import Case, F, JSONField, Q, Value, When
 
 from audit.trail import record
 from detectors.catalogue.catalogue import catalogue
+from detectors.catalogue.witnesses import EDGES, PORTS, STORE, WAITS
 from detectors.excerpts import Cut
 from detectors.found import store_findings
 from detectors.gathering import StreamNews, stream_key
@@ -21,6 +22,7 @@ from workloads.models import Attempt
 from workloads.progress import ProgressSample, ProgressUpdate, store_progress
 
 RANK_HOSTS = "rank_hosts"  # topic of the observation: {rank: host}
+TOPICS = (RANK_HOSTS, WAITS, EDGES, PORTS, STORE)
 ALL = "all"
 ROWS = 100  # in one statement with a condition for each row: SQLite's expressions may be 1,000 deep
 
@@ -127,22 +129,33 @@ def _remember(turned: Sequence[Turned]) -> None:
 
 
 def _observe(turned: Sequence[Turned], now: datetime) -> None:
-    """Which rank ran on which host: one row an attempt, so that a verdict can be computed again."""
-    # Learned from lines: without new ones the map is the same.
-    said = {one.attempt.pk: one for one in turned if one.outcome.rank_hosts and one.grew}
+    """What a verdict is computed from beside the anomalies: one row for each topic of an attempt.
+
+    Learned from lines: without new ones it is the same.
+    """
+    said = {one.attempt.pk: one for one in turned if one.grew and _told(one)}
     if not said:
         return
-    known = {row.attempt_id: row for row in Observation.objects.filter(attempt__in=list(said), topic=RANK_HOSTS)}
+    rows = Observation.objects.filter(attempt__in=list(said), topic__in=TOPICS)
+    known = {(row.attempt_id, row.topic): row for row in rows}
     new, old = [], []
     for key, one in said.items():
-        value = {str(rank): host for rank, host in sorted(one.outcome.rank_hosts.items())}
-        row = known.get(key)
-        if row is None:
-            new.append(Observation(attempt=one.attempt, topic=RANK_HOSTS, key=ALL, value=value, at=now))
-        elif row.value != value:
-            row.value, row.at = value, now
-            old.append(row)
+        for topic, value in _told(one).items():
+            row = known.get((key, topic))
+            if row is None:
+                new.append(Observation(attempt=one.attempt, topic=topic, key=ALL, value=value, at=now))
+            elif row.value != value:
+                row.value, row.at = value, now
+                old.append(row)
     _write(Observation, new, old, ("value", "at"))
+
+
+def _told(one: Turned) -> dict[str, Any]:
+    """By topic: which rank ran on which host, and what the ranks told about each other."""
+    outcome = one.outcome
+    hosts = {str(rank): host for rank, host in sorted(outcome.rank_hosts.items())}
+    rows = {topic: [dict(row) for row in rows] for topic, rows in outcome.witnesses.items()}
+    return {**({RANK_HOSTS: hosts} if hosts else {}), **rows}
 
 
 def _keep(turns: Sequence[tuple[Turned, Sequence[Cut]]], now: datetime) -> None:

@@ -7,15 +7,16 @@ from datetime import datetime
 
 from detectors.attribution.body import Quotes, write_body
 from detectors.attribution.candidates import open_case
-from detectors.attribution.causes import Cause, Search, name_cause
+from detectors.attribution.causes import name_cause
 from detectors.attribution.ending import NEVER
 from detectors.attribution.facts import Facts
 from detectors.attribution.judgement import Implicated, Judgement
+from detectors.attribution.naming import Cause, Search
 from detectors.attribution.ordering import in_causal_order
 from detectors.attribution.remedies import suggest
 from detectors.attribution.weighing import Weighed, weigh
 
-ENGINE = "1"
+ENGINE = "2"
 """Version of the search; raised when equal facts give another verdict."""
 
 

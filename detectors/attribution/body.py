@@ -7,11 +7,11 @@ from datetime import datetime
 from typing import Any
 
 from detectors.attribution.candidates import Candidate
-from detectors.attribution.causes import Search
 from detectors.attribution.facts import Facts, Symptom
 from detectors.attribution.history import advance, entity_of, same_before, step_before, without_advance
 from detectors.attribution.hosts import hosts_seen, named_by
 from detectors.attribution.judgement import Implicated, Judgement
+from detectors.attribution.naming import Search
 from detectors.attribution.remedies import Remedy
 from detectors.attribution.weighing import Weighed
 

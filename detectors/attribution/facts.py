@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
+from detectors.attribution.witnesses import Witnesses
 from detectors.catalogue.kind import AnomalyKind
 from detectors.catalogue.layer import Layer
 from detectors.catalogue.role import Role
@@ -148,6 +149,7 @@ class Facts:
     ranks: tuple[tuple[int, str], ...] = ()
     nodes: tuple[NodeFacts, ...] = ()
     earlier: tuple[EarlierAttempt, ...] = field(default_factory=tuple)
+    witnesses: Witnesses = field(default_factory=Witnesses)
 
     def in_order(self) -> "Facts":
         """The same facts in the one order that counts: equal sets of facts become equal."""
@@ -166,6 +168,7 @@ class Facts:
             ranks=tuple(sorted(set(self.ranks))),
             nodes=tuple(sorted(self.nodes, key=lambda node: node.name)),
             earlier=tuple(sorted(self.earlier, key=lambda attempt: attempt.index)),
+            witnesses=self.witnesses.in_order(),
         )
 
     def canonical(self) -> dict[str, Any]:

@@ -3,10 +3,10 @@
 import re
 
 from detectors.attribution.candidates import Case
-from detectors.attribution.causes import Cause
 from detectors.attribution.classes import tells_on_repeat
 from detectors.attribution.facts import AttemptFacts, EarlierAttempt, Facts
 from detectors.attribution.hosts import named_by
+from detectors.attribution.naming import Cause
 
 _PCI = re.compile(r"\(PCI:([0-9a-fA-F:.]{7,16})\)|\bGPU ([0-9a-fA-F]{4,8}:[0-9a-fA-F]{2}:[0-9a-fA-F]{2})")
 _FILE = re.compile(r"'(/[^']{1,300})'")

@@ -56,7 +56,7 @@ def _in_job_recovery(weighed: Weighed) -> bool:
 
 
 def _broken_host(weighed: Weighed) -> bool:
-    return weighed.cause.tier <= 2 and bool(weighed.excludable)
+    return (weighed.cause.tier <= 2 or weighed.cause.counted) and bool(weighed.excludable)
 
 
 def _environment_of_one_host(weighed: Weighed) -> bool:
@@ -193,7 +193,9 @@ REMEDIES: tuple[Remedy, ...] = (
     Remedy(
         "remedy.hang",
         "nobody is named: restart on the same nodes",
-        lambda weighed: weighed.cause.tier == 9 or weighed.cause.rule == "cause.communication",
+        lambda weighed: (
+            weighed.cause.tier == 9 or weighed.cause.rule in ("cause.communication", "cause.standstill")
+        ),
         VerdictAction.RESTART,
         "communication_unknown",
     ),

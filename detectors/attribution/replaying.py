@@ -5,6 +5,7 @@ from datetime import datetime
 from typing import Any
 
 from detectors.attribution.facts import AttemptFacts, EarlierAttempt, Facts, NodeFacts, Quote, Symptom, Versions
+from detectors.attribution.witnesses import Edge, Port, Wait, Witnesses
 from detectors.catalogue.kind import AnomalyKind
 from detectors.catalogue.layer import Layer
 from detectors.catalogue.role import Role
@@ -22,6 +23,7 @@ def read_facts(stored: Stored) -> Facts:
         ranks=tuple((int(rank), str(host)) for rank, host in stored["ranks"]),
         nodes=tuple(_node(one) for one in stored["nodes"]),
         earlier=tuple(_earlier(one) for one in stored["earlier"]),
+        witnesses=_witnesses(stored["witnesses"]),
     )
 
 
@@ -54,6 +56,15 @@ def _earlier(stored: Stored) -> EarlierAttempt:
         "culprits": tuple(stored["culprits"]),
     }
     return EarlierAttempt(**{**stored, **_times(stored, "ended_at"), **read})
+
+
+def _witnesses(stored: Stored) -> Witnesses:
+    return Witnesses(
+        waits=tuple(Wait(**one) for one in stored["waits"]),
+        edges=tuple(Edge(**one) for one in stored["edges"]),
+        ports=tuple(Port(**one) for one in stored["ports"]),
+        lost_store=tuple((int(rank), str(host)) for rank, host in stored["lost_store"]),
+    )
 
 
 def _times(stored: Stored, *names: str) -> dict[str, datetime | None]:

@@ -3,13 +3,13 @@
 from dataclasses import dataclass, replace
 
 from detectors.attribution.candidates import Case, hosts_showing, on_most
-from detectors.attribution.causes import Cause
 from detectors.attribution.classes import EXCLUDE, LOCAL_FOLDERS, ONE_OR_ALL
 from detectors.attribution.evidence_status import EvidenceStatus
 from detectors.attribution.facts import Facts
 from detectors.attribution.history import entity_of, repeats_on_host
 from detectors.attribution.hosts import named_by
 from detectors.attribution.judgement import Implicated, RuleOutcome
+from detectors.attribution.naming import COUNTED, Cause
 from detectors.catalogue.layer import Layer
 from detectors.catalogue.role import Role
 from schedulers.states import FAILURES
@@ -67,12 +67,13 @@ class Weighed:
 def weigh(case: Case, cause: Cause) -> Weighed:
     """Confidence from the symptom's own, witnesses and doubts; hosts by their role."""
     rules = []
-    repeated = repeats_on_host(case, cause)
+    # Who did not join a collective was held up by the program far more often than by its host (section 6.3).
+    repeated = repeats_on_host(case, cause) and not (cause.rule in COUNTED and cause.layer is Layer.APPLICATION)
     if repeated and cause.layer in (Layer.APPLICATION, Layer.FRAMEWORK, Layer.UNKNOWN):
         gpu = entity_of(case, cause)[0] == "gpu"
         cause = replace(cause, layer=Layer.HARDWARE_GPU if gpu else Layer.HARDWARE_HOST)
     confidence = cause.confidence
-    for rule_id, holds, change, because in _changes(case, cause):
+    for rule_id, holds, change, because in _changes(case, cause, repeated):
         rules.append(RuleOutcome(rule_id, holds, because if holds else f"not so: {because}"))
         confidence += change if holds else 0.0
     confidence = round(max(0.0, min(HIGHEST, confidence)), 4)
@@ -80,7 +81,7 @@ def weigh(case: Case, cause: Cause) -> Weighed:
     return replace(weighed, implicated=_implicated(weighed))
 
 
-def _changes(case: Case, cause: Cause) -> list[tuple[str, bool, float, str]]:
+def _changes(case: Case, cause: Cause, repeated: bool) -> list[tuple[str, bool, float, str]]:
     """Rows: id, whether it holds, what it adds, the sentence."""
     facts, proved = case.facts, cause.candidate is not None
     down = {node.name for node in facts.nodes if node.down}
@@ -99,7 +100,7 @@ def _changes(case: Case, cause: Cause) -> list[tuple[str, bool, float, str]]:
             0.05,
             "the scheduler confirms the failure",
         ),
-        ("weight.repeat", repeats_on_host(case, cause), 0.3, "the same host showed the same before"),
+        ("weight.repeat", repeated, 0.3, "the same host showed the same before"),
         ("weight.mixed_hosts", cause.named.mixed, -0.2, "the line and the rank map name different hosts"),
         ("weight.borrowed_host", borrowed, -0.1, "the host is known from the launcher only"),
         ("weight.no_clock", _order_unknown(case, cause), -0.15, "nothing tells which host spoke first"),
@@ -130,7 +131,7 @@ def _status(cause: Cause, confidence: float) -> EvidenceStatus:
 def _implicated(weighed: Weighed) -> tuple[Implicated, ...]:
     cause = weighed.cause
     hosts = cause.named.hosts
-    certain = (cause.tier != 8 or weighed.repeated) and len(hosts) <= MOST_CULPRITS
+    certain = (cause.tier != 8 or weighed.repeated or cause.counted) and len(hosts) <= MOST_CULPRITS
     confidence = weighed.confidence if certain else min(weighed.confidence, 0.5)
     may_exclude = certain and _fault_of_a_host(weighed) and confidence >= TO_EXCLUDE
     ranks = _ranks_by_host(weighed)
@@ -144,7 +145,7 @@ def _implicated(weighed: Weighed) -> tuple[Implicated, ...]:
 def _fault_of_a_host(weighed: Weighed) -> bool:
     """Whether leaving the host out can help: broken hardware, or an environment that only one host has."""
     cause, only_host = weighed.cause, len(weighed.facts.attempt.nodes) == 1
-    if weighed.repeated:
+    if weighed.repeated or cause.counted:
         return True
     if cause.action == ONE_OR_ALL:
         shared_disk = cause.signature == "fs.enospc" and not _on_local_disk(weighed)
@@ -164,7 +165,10 @@ def _ranks_by_host(weighed: Weighed) -> dict[str, int]:
     symptom = weighed.cause.candidate.symptom if weighed.cause.candidate else None
     if symptom is None:
         return {}
-    ranks = {*symptom.ranks, *(quote.rank for quote in symptom.evidence if quote.rank is not None)}
+    ranks = set(weighed.cause.ranks) or {
+        *symptom.ranks,
+        *(quote.rank for quote in symptom.evidence if quote.rank is not None),
+    }
     mapped = {host: rank for rank, host in reversed(weighed.facts.ranks) if rank in ranks}
     if len(ranks) == 1 and len(weighed.cause.named.hosts) == 1:
         mapped.setdefault(weighed.cause.named.hosts[0], next(iter(ranks)))

@@ -44,7 +44,8 @@ class Known:
 
     `at`: step and phase at each reading, in the order of the readings. `losses`: per reading `True` when it reports
     a loss that is not a number, `False` when the loss is one, `None` when it reports none. `rates`: per reading the
-    work a second that it reports (tokens or TFLOP), `None` when it reports none.
+    work a second that it reports (tokens or TFLOP), `None` when it reports none. `witnesses`: by topic, what the
+    ranks tell about each other; empty when this turn told nothing new.
     """
 
     progress: Progress = field(default_factory=Progress)
@@ -56,6 +57,7 @@ class Known:
     saved: tuple[int, ...] = ()
     loaded: tuple[int, ...] = ()
     line_at: datetime | None = None  # newest read of this turn, whatever its line says
+    witnesses: Mapping[str, Sequence[Mapping[str, Any]]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

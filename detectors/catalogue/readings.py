@@ -19,6 +19,7 @@ from detectors.catalogue.tracebacks import Closed, Tracebacks
 LABEL_LIMIT = 64  # characters from the start of a line within which a host's label ends
 PARTIALS_AT_ONCE = 64  # streams with an unfinished line of a container runtime
 
+_PORT = re.compile(r"<\d{1,6}>\Z", re.ASCII)
 _EXCEPTION = re.compile(r"\s{0,64}[A-Za-z_][\w.]{0,200}(?:: |:?$)")
 _RANK_FIELD = re.compile(r"rank=(\d{1,7})", re.ASCII)
 _RANK_WORDS = ("rank", "ranks", "r", "tasks", "task")
@@ -31,7 +32,7 @@ class Reading:
 
     `text` is the line without its wrapping, `at` the line's own plausible stamp. `place` is where in the program a
     traceback that ends with this line broke. `hosts` and `ranks`: what the line is about (what it names, else its
-    speaker), limited to the attempt's nodes.
+    speaker), limited to the attempt's nodes. `peer`: the host whose connection to the speaker broke, where known.
     """
 
     record: Record
@@ -43,6 +44,7 @@ class Reading:
     place: str = ""
     hosts: tuple[str, ...] = ()
     ranks: tuple[int, ...] = ()
+    peer: str = ""
 
     @property
     def moment(self) -> datetime:
@@ -160,7 +162,11 @@ class Reader:
         at = self._zones.place(stamp, record.read_at) if stamp is not None else said.at
         hosts, ranks = self._about(fault, speaker) if fault is not None else ((), ())
         place = closed.place if closed is not None else ""
-        return Reading(record, text, fault, others, speaker, at, place, hosts, ranks)
+        peer = self._peer(fault) if fault is not None and "peer" in fault.signature.names else ""
+        return Reading(record, text, fault, others, speaker, at, place, hosts, ranks, peer)
+
+    def _peer(self, fault: Hit) -> str:
+        return self.places.host_at(_PORT.sub("", fault.words.get("peer") or "")) or ""
 
     def _about(self, fault: Hit, speaker: Speaker) -> tuple[tuple[str, ...], tuple[int, ...]]:
         """Hosts and ranks that a symptom is about; the map of ranks learns from lines that name both."""

@@ -122,6 +122,7 @@ class Outcome:
     checkpoints_saved: tuple[int, ...] = ()
     checkpoints_loaded: tuple[int, ...] = ()
     ended: tuple[str, ...] = ()  # keys of findings that later lines refuted: the attempt moved again
+    witnesses: Mapping[str, Sequence[Mapping[str, Any]]] = field(default_factory=dict)  # `catalogue.witnesses`
 
 
 class Turn(Protocol):

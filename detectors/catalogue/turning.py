@@ -45,6 +45,7 @@ def turn(
         checkpoints_saved=known.saved,
         checkpoints_loaded=known.loaded,
         ended=tuple(ended),
+        witnesses=known.witnesses,
     )
 
 

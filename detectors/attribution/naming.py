@@ -1,0 +1,172 @@
+"""What does a cause look like once it is named? One function for each way of naming it."""
+
+import functools
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+
+from detectors.attribution.candidates import Candidate, Case
+from detectors.attribution.classes import EXCLUDE
+from detectors.attribution.ending import NEVER, lost_nodes, signal_of
+from detectors.attribution.facts import Symptom
+from detectors.attribution.hosts import NOBODY, Named, named_for
+from detectors.attribution.network import Vote, vote_of
+from detectors.attribution.standstill import Standstill, standstill_of
+from detectors.attribution.tiers import VICTIM
+from detectors.catalogue.kind import AnomalyKind
+from detectors.catalogue.layer import Layer
+from schedulers.states import JobState
+
+SLOW = frozenset({AnomalyKind.STRAGGLER, AnomalyKind.NO_CHECKPOINT})
+COUNTED = frozenset({"cause.network_vote", "cause.standstill"})
+UNKNOWN_CONFIDENCE = 0.3  # that a cause which nobody saw is what the row says
+
+
+@dataclass(frozen=True)
+class Cause:
+    """The cause found. `candidate` is `None` when no symptom proves it; `action` is what the catalogue suggests."""
+
+    rule: str
+    kind: AnomalyKind
+    layer: Layer
+    signature: str
+    sentence: str
+    happened_at: datetime
+    named: Named = NOBODY
+    candidate: Candidate | None = None
+    confidence: float = UNKNOWN_CONFIDENCE
+    action: str = ""
+    ranks: tuple[int, ...] = ()  # those that are named, where it is not the candidate that names them
+
+    @property
+    def counted(self) -> bool:
+        """Whether what many lines say together names the host, and surely enough to leave it out."""
+        return self.rule in COUNTED and self.action == EXCLUDE
+
+    @property
+    def tier(self) -> int:
+        """Tier of the proving symptom; that of victims when there is none."""
+        return self.candidate.tier.number if self.candidate else VICTIM.number
+
+
+@dataclass(frozen=True)
+class Search:
+    """The case and its candidates in causal order."""
+
+    case: Case
+    order: tuple[Candidate, ...]
+
+    @functools.cached_property
+    def vote(self) -> Vote | None:
+        """Whom broken connections name."""
+        return vote_of(self.case.facts)
+
+    @functools.cached_property
+    def standstill(self) -> Standstill | None:
+        """Who did not join the collective."""
+        return standstill_of(self.case.facts)
+
+    @property
+    def first(self) -> Candidate | None:
+        """The likeliest cause."""
+        return self.order[0] if self.order else None
+
+
+def slow(search: Search) -> Symptom | None:
+    """The first open symptom of a live attempt that moves, but not as it should."""
+    facts = search.case.facts
+    if facts.attempt.ended or any(s.kind is AnomalyKind.HANG and not s.refuted for s in facts.symptoms):
+        return None
+    return next((s for s in facts.symptoms if s.kind in SLOW and not s.refuted), None)
+
+
+def proved(search: Search, rule: str, named: Named | None = None) -> Cause:
+    first = search.order[0]
+    symptom = first.symptom
+    return Cause(
+        rule=rule,
+        kind=kind_of(search),
+        layer=symptom.layer,
+        signature=symptom.signature,
+        sentence=symptom.sentence.rstrip(". "),
+        happened_at=symptom.happened_at,
+        named=named_for(symptom, search.case.facts) if named is None else named,
+        candidate=first,
+        confidence=symptom.confidence or 0.5,
+        action=symptom.action,
+    )
+
+
+def node_failure_cause(search: Search) -> Cause:
+    """Slurm's line names the first node of the allocation: only what is down now is named."""
+    lost = lost_nodes(search.case.facts)
+    cause = proved(search, "cause.node_failure", Named(lost, by="node state"))
+    return replace(cause, layer=Layer.HARDWARE_HOST, sentence="The scheduler lost a node")
+
+
+def vote_cause(search: Search) -> Cause:
+    vote = search.vote
+    if vote is None:
+        raise AssertionError("the row applies to a vote only")
+    cause = proved(search, "cause.network_vote", Named(vote.hosts, by=vote.rule))
+    action = EXCLUDE if vote.excludable else "restart"
+    sentence = f"{cause.sentence}: {vote.because}"
+    return replace(cause, confidence=vote.confidence, action=action, sentence=sentence)
+
+
+def standstill_cause(search: Search) -> Cause:
+    """Whoever is missing is where to look; only a host that the scheduler calls down is one to leave out."""
+    missing = search.standstill
+    if missing is None:
+        raise AssertionError("the row applies where somebody is missing")
+    down = {node.name for node in search.case.facts.nodes if node.down}
+    lost = missing.layer is Layer.HARDWARE_HOST and bool(missing.hosts) and set(missing.hosts) <= down
+    proof = next((c for c in search.case.candidates if c.symptom.signature.startswith(("pg.", "store."))), None)
+    begun = min((one.begun for one in search.case.facts.witnesses.waits if one.begun is not None), default=None)
+    cause = unproved(search, "cause.standstill", missing.because, missing.layer)
+    return replace(
+        cause,
+        kind=AnomalyKind.HANG,
+        signature=proof.symptom.signature if proof else "",
+        happened_at=datetime.fromtimestamp(begun, UTC) if begun is not None else cause.happened_at,
+        named=Named(missing.hosts, by="rank map"),
+        candidate=proof,
+        confidence=missing.confidence,
+        action=EXCLUDE if lost else "restart",
+        ranks=missing.ranks,
+    )
+
+
+def slow_cause(search: Search) -> Cause:
+    symptom = slow(search)
+    if symptom is None:
+        raise AssertionError("the row applies to a slow attempt only")
+    sentence, sure = symptom.sentence.rstrip(". "), symptom.confidence
+    cause = Cause("cause.slow", symptom.kind, symptom.layer, symptom.signature, sentence, symptom.happened_at)
+    return replace(cause, confidence=sure)
+
+
+def unproved(search: Search, rule: str, sentence: str, layer: Layer = Layer.UNKNOWN) -> Cause:
+    attempt, symptoms = search.case.facts.attempt, search.case.facts.symptoms
+    first_sign = min((symptom.happened_at for symptom in symptoms), default=None)
+    happened_at = first_sign or attempt.ended_at or attempt.last_step_at or attempt.started_at or NEVER
+    return Cause(rule, kind_of(search), layer, "", sentence, happened_at)
+
+
+def failed_sentence(search: Search) -> str:
+    attempt = search.case.facts.attempt
+    number = signal_of(attempt)
+    if number:
+        return f"Ended by signal {number}, cause unknown"
+    if attempt.state is JobState.FAILED and attempt.exit_code:
+        return f"Failed with exit code {attempt.exit_code}, cause unknown"
+    return f"{attempt.state.label}, cause unknown"
+
+
+def kind_of(search: Search) -> AnomalyKind:
+    """What was found: on a live attempt a hang, whatever caused it; else what the first cause is."""
+    live_hang = not search.case.facts.attempt.ended and any(
+        symptom.kind is AnomalyKind.HANG for symptom in search.case.facts.symptoms
+    )
+    if live_hang:
+        return AnomalyKind.HANG
+    return search.first.symptom.kind if search.first else AnomalyKind.CRASH
