@@ -1,4 +1,4 @@
-"""What do a fault's effects look like to Slurm? Each was read off a real 22.05.8 unless its comment says otherwise."""
+"""What do a fault's effects look like to Slurm? Each was read off a real 22.05.8."""
 
 from collections.abc import Callable
 from typing import Any

@@ -1,6 +1,7 @@
 """Where does the output of a job go? Into files as Slurm would, or into memory for virtual time."""
 
 import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import Protocol
 
@@ -16,6 +17,9 @@ class Logs(Protocol):
     def folder(self) -> str:
         """The working directory that the jobs show."""
 
+    def read_clock(self, now: Callable[[], float]) -> None:
+        """Called once by the cluster that writes here: its time in epoch seconds, for who dates the files."""
+
     def start(self, path: str, append: bool) -> None:
         """An attempt begins: the file is truncated unless `append`; raises `Unwritable`."""
 
@@ -30,21 +34,37 @@ class Logs(Protocol):
 
 
 class MemoryLogs:
-    """Files in memory. `files` maps a path to its text, `checkpoints` to the last saved step."""
+    """Files in memory. `checkpoints` maps a path to the last saved step."""
 
     folder = "/logs"
 
     def __init__(self) -> None:
-        self.files: dict[str, str] = {}
+        self._parts: dict[str, list[str]] = {}
         self.checkpoints: dict[str, int] = {}
+
+    @property
+    def files(self) -> dict[str, str]:
+        """The text of each path."""
+        return {path: self.text(path) for path in self._parts}
+
+    def text(self, path: str) -> str:
+        """The text of one path; what was read once is not put together again."""
+        parts = self._parts[path]
+        parts[:] = ["".join(parts)]
+        return parts[0]
+
+    def read_clock(self, now: Callable[[], float]) -> None:
+        """See `Logs.read_clock`."""
 
     def start(self, path: str, append: bool) -> None:
         """See `Logs.start`."""
-        self.files[path] = self.files.get(path, "") if append else ""
+        if not append:
+            self._parts[path] = []
+        self._parts.setdefault(path, [])
 
     def write(self, path: str, text: str) -> None:
         """See `Logs.write`."""
-        self.files[path] = self.files.get(path, "") + text
+        self._parts.setdefault(path, []).append(text)
 
     def keep(self, path: str, step: int) -> None:
         """See `Logs.keep`."""
@@ -52,7 +72,7 @@ class MemoryLogs:
 
     def remove(self, path: str) -> None:
         """See `Logs.remove`."""
-        self.files.pop(path, None)
+        self._parts.pop(path, None)
         self.checkpoints.pop(path, None)
 
 
@@ -62,6 +82,9 @@ class FileLogs:
     def __init__(self, folder: Path) -> None:
         self._folder = folder.resolve()
         self.folder = str(self._folder)
+
+    def read_clock(self, now: Callable[[], float]) -> None:
+        """See `Logs.read_clock`."""
 
     def start(self, path: str, append: bool) -> None:
         """See `Logs.start`."""

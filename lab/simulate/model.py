@@ -13,6 +13,7 @@ from lab.simulate.play import KINDS, BadPlay, Fault, Play
 from lab.texts.texts import TEXTS
 
 NOT_RESPONDING = "Not responding"
+REBOOTED = "Node unexpectedly rebooted"
 
 
 class ControllerDown(Exception):
@@ -104,6 +105,22 @@ class Cluster(Life):
         if node.reason == NOT_RESPONDING:
             node.down, node.reason = False, ""
         self.request_cycle()
+
+    def reboot_node(self, name: str, seconds: float) -> None:
+        """The node is lost, and `seconds` later back with a new boot time: DOWN until an administrator resumes it.
+
+        Modelled after Slurm's source (`ReturnToService` below 2); not observed.
+        """
+        self.lose_node(name)
+        self.agenda.after(seconds, self._booted, self.nodes[name])
+
+    def _booted(self, node: Node) -> None:
+        if not node.lost:
+            return
+        self.return_node(node.name)
+        node.booted_at, node.down = int(self.now), True
+        if not node.reason:
+            node.reason, node.reason_at = REBOOTED, int(self.now)
 
     def fail_jobs(self, node: Node, ending_seconds: float) -> None:
         """The node is down: its jobs go back to the queue, or end as NODE_FAIL when they may not."""

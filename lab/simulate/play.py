@@ -51,7 +51,7 @@ class Fault:
     `signal` (there 128 + n: a task died of signal n; n alone: the batch script itself did).
 
     `text` is a name in `lab.texts.texts.TEXTS`; then the attempt `ends` as failed, as a hang, or it goes on.
-    `pause` makes no step for `seconds` and then prints `after`; `spin` and `reprint` print every `seconds` for ever.
+    `pause` makes no step for `seconds`, then prints `after`; `spin` and `reprint` print every `seconds` for ever.
     `slow`, `nan` and `no_save` last: they concern each `every`-th step from `step` to `until` (`None`: the last),
     and a slow step takes `factor + growth * (steps since step)` times as long. `launch_failure` and
     `prolog_failure` strike before the training begins, whatever `step` says.

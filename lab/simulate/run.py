@@ -41,6 +41,7 @@ class Run:
     unsaid: list[Fault] = field(default_factory=list)  # lasting ones that have struck no step yet
     strikes: list[Blow] = field(default_factory=list)  # since the last moment
     dialect: Dialect = field(init=False)
+    taken: tuple[int, float] = (-1, 0.0)  # the step asked for last and its seconds: each is asked for twice
 
     def __post_init__(self) -> None:
         self.dialect = DIALECTS[self.play.dialect]
@@ -145,8 +146,11 @@ class Run:
 
     def _step_seconds(self, step: int) -> float:
         """Steps differ by up to 3 %, always in the same way."""
+        if self.taken[0] == step:
+            return self.taken[1]
         seconds = self.play.step_seconds * (0.97 + 0.06 * steady(self.stage.number, self.stage.attempt, step))
         for fault in self.lasting.get("slow", NOTHING):
             if touches(fault, step):
                 seconds *= pace(fault, step)
+        self.taken = (step, seconds)
         return seconds

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 
-from lab.simulate import actions
+from lab.simulate import outside
 from lab.simulate.model import Cluster, ControllerDown
 from lab.simulate.play import BadPlay, read_play
 from lab.simulate.slurm.options import Answer
@@ -17,7 +17,7 @@ def lab_verb(cluster: Cluster, words: Sequence[str]) -> Answer:
         return 2, "", f"Known are: {', '.join(VERBS)}.\n"
     try:
         return verb(cluster, words[1:])
-    except (BadPlay, actions.Refused) as mistake:
+    except (BadPlay, outside.NotDone) as mistake:
         return 1, "", f"{mistake}\n"
     except ControllerDown:
         return 1, "", "Batch job submission failed: Unable to contact slurm controller (connect failure)\n"
@@ -30,18 +30,7 @@ def _submit(cluster: Cluster, words: Sequence[str]) -> Answer:
 def _node(cluster: Cluster, words: Sequence[str]) -> Answer:
     if len(words) != 2 or words[1] not in ("down", "drain", "resume"):
         return 2, "", "A node is named, and what happens to it: down, drain or resume.\n"
-    name, what = words
-    if name not in cluster.nodes:
-        return 1, "", f"There is no node '{name[:64]}'.\n"
-    if what == "down":
-        cluster.lose_node(name)
-    elif what == "drain":
-        actions.update_nodes(cluster, name, "DRAIN", "drained in the lab")
-    else:
-        cluster.return_node(name)
-        node = cluster.nodes[name]
-        if node.down or node.drained or node.failing:
-            actions.update_nodes(cluster, name, "RESUME", None)
+    outside.act(cluster, f"node_{words[1]}", words[:1])
     return 0, "", ""
 
 

@@ -2,17 +2,29 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from dataclasses import dataclass
 
 from lab.simulate.agenda import Agenda
 from lab.simulate.jobs import PENDING, AttemptRow, Job
 from lab.simulate.logs import Logs, MemoryLogs
 from lab.simulate.nodes import Node
 from lab.simulate.play import Fault, Play
-from lab.simulate.scheduling import BAD_CONSTRAINTS, RESOURCES, choose
+from lab.simulate.scheduling import BAD_CONSTRAINTS, RESOURCES, Room, choose
 from lab.simulate.settings import Settings
 
 Strike = Callable[[int, int, Fault, tuple[str, ...], tuple[int, ...], int, float], None]
 """Told of a fault: job, attempt, the fault, the nodes and ranks it strikes, the step, and when (epoch seconds)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Lie:
+    """What listings show instead of the truth (`lab.simulate.lies`). `jobs`: those they show, if not all."""
+
+    how: str
+    jobs: dict[int, Job] | None = None
+    seconds: float = 0.0  # until an answer comes
+
+
 FIRST_PRIORITY = 4294901759  # priority/basic counts down from here
 
 
@@ -23,6 +35,7 @@ class World(ABC):
         self.settings = settings or Settings()
         self.logs: Logs = logs or MemoryLogs()
         self.agenda = Agenda(now)
+        self.logs.read_clock(lambda: self.agenda.now)
         self.booted_at = int(now)
         self.partitions = self.settings.node_lists()
         self.nodes = {
@@ -33,6 +46,7 @@ class World(ABC):
         self.counts = dict.fromkeys(("submitted", "started", "completed", "canceled", "failed"), 0)
         self.controller_up = True
         self.strikes: list[Strike] = []
+        self.lie: Lie | None = None
         self.next_number = self.settings.first_job
         self._priority = FIRST_PRIORITY
         self._index = 0
@@ -77,25 +91,31 @@ class World(ABC):
         if not self.controller_up:
             return
         blocked: set[str] = set()
+        rooms: dict[str, Room] = {}
         waiting = [
             job for job in self.jobs.values() if job.state == PENDING and not job.completing and job.priority
         ]
+        now, begins = self.now, float("inf")
         for job in sorted(waiting, key=lambda job: -job.priority):
-            self._consider(job, blocked)
-        begins = [job.begin_at for job in waiting if job.state == PENDING and job.begin_at > self.now]
-        if begins:
-            self.request_cycle(min(begins) - self.now)
+            if job.begin_at > now:
+                job.reason = "BeginTime"
+                begins = min(begins, job.begin_at)
+            elif job.partition in blocked:
+                job.reason = "Priority"
+            else:
+                self._consider(job, blocked, rooms)
+        if begins < float("inf"):
+            self.request_cycle(begins - now)
 
-    def _consider(self, job: Job, blocked: set[str]) -> None:
-        if job.begin_at > self.now:
-            job.reason = "BeginTime"
-            return
-        if job.partition in blocked:
-            job.reason = "Priority"
-            return
-        chosen = choose(job, [self.nodes[name] for name in self.partitions[job.partition]])
+    def _consider(self, job: Job, blocked: set[str], rooms: dict[str, Room]) -> None:
+        room = rooms.get(job.partition)
+        if room is None:
+            room = rooms[job.partition] = Room([self.nodes[name] for name in self.partitions[job.partition]])
+        chosen = choose(job, room)
         if isinstance(chosen, tuple):
             self.start(job, chosen)
+            for one in rooms.values():  # partitions may share nodes
+                one.taken(chosen)
             return
         job.reason = chosen
         if chosen == RESOURCES:

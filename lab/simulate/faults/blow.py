@@ -28,7 +28,7 @@ class Beat:
 
 @dataclass(frozen=True, slots=True)
 class Blow:
-    """A fault that has found its place: the node and the rank it strikes, in which step, at `at` (epoch seconds)."""
+    """A fault that has found its place: node and rank, in which step, at `at` (epoch seconds)."""
 
     fault: Fault
     stage: Stage

@@ -53,7 +53,12 @@ class Layout(Generic[Row]):
 
     def table(self, rows: Sequence[Row], heading: bool) -> str:
         """All records, with the headings when they are wanted."""
-        return (self.heading() if heading else "") + "".join(self.line(row) for row in rows)
+        first = self.heading() if heading else ""
+        if any(column.width for column in self.columns):
+            return first + "".join(self.line(row) for row in rows)
+        parts = [(column.field.text, column.suffix) for column in self.columns]  # as clients with borders ask
+        lines = ["".join([text(row) + suffix for text, suffix in parts]) for row in rows]
+        return first + "".join(f"{self.prefix}{line}\n" for line in lines)
 
 
 def long_layout(text: str, fields: Mapping[str, Field[Row]], command: str) -> Layout[Row]:
