@@ -80,6 +80,7 @@ def slow(search: Search) -> Symptom | None:
 
 
 def proved(search: Search, rule: str, named: Named | None = None) -> Cause:
+    """The likeliest cause as its own lines tell it; `named` replaces the hosts that it names."""
     first = search.order[0]
     symptom = first.symptom
     return Cause(
@@ -104,6 +105,7 @@ def node_failure_cause(search: Search) -> Cause:
 
 
 def vote_cause(search: Search) -> Cause:
+    """The host that broken connections name together."""
     vote = search.vote
     if vote is None:
         raise AssertionError("the row applies to a vote only")
@@ -137,6 +139,7 @@ def standstill_cause(search: Search) -> Cause:
 
 
 def slow_cause(search: Search) -> Cause:
+    """What a live attempt that moves, but not as it should, suffers from."""
     symptom = slow(search)
     if symptom is None:
         raise AssertionError("the row applies to a slow attempt only")
@@ -146,6 +149,7 @@ def slow_cause(search: Search) -> Cause:
 
 
 def unproved(search: Search, rule: str, sentence: str, layer: Layer = Layer.UNKNOWN) -> Cause:
+    """A cause that no line proves, since the first sign of trouble."""
     attempt, symptoms = search.case.facts.attempt, search.case.facts.symptoms
     first_sign = min((symptom.happened_at for symptom in symptoms), default=None)
     happened_at = first_sign or attempt.ended_at or attempt.last_step_at or attempt.started_at or NEVER
@@ -153,6 +157,7 @@ def unproved(search: Search, rule: str, sentence: str, layer: Layer = Layer.UNKN
 
 
 def failed_sentence(search: Search) -> str:
+    """How it ended, where nothing says why."""
     attempt = search.case.facts.attempt
     number = signal_of(attempt)
     if number:
