@@ -1,0 +1,73 @@
+"""How does a fleet fare with the product and without it? `put_on` lives through it twice."""
+
+import json
+import pickle
+import shutil
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from lab import truth
+from lab.fleet.fleet import Fleet
+from lab.fleet.goodput import goodput
+from lab.fleet.kept import KEPT, Kept, told_of
+from lab.fleet.ledger import Ledger
+from lab.fleet.options import Options
+from lab.fleet.result import FleetResult
+from lab.fleet.results import commands_without_advice, results_of
+from lab.virtual.child import start
+
+
+class Broken(RuntimeError):
+    """The process that watched the fleet failed; the text says with what."""
+
+
+def put_on(options: Options, folder: Path, say: Callable[[str], None]) -> FleetResult:
+    """The fleet of `options` with the product and, from the same seed, with people alone.
+
+    `folder` (made, and emptied of an earlier run) takes the site and the logs; `say` is told of every virtual day.
+    In monitor mode the product changes nothing, so that the fleet without it is the fleet watched in monitor mode.
+    """
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    began = time.monotonic()
+    by_hand = live_alone(options)
+    say(f"{options.days:g} days with people alone took {time.monotonic() - began:.0f} s")
+    kept = _watched(options, folder, say)
+    deeds = truth.read([folder / "truth.jsonl"])
+    return FleetResult(
+        options=options,
+        results=tuple(results_of(kept.ledger, options, kept.said, deeds)),
+        with_product=goodput(kept.ledger, options),
+        by_hand=goodput(by_hand, options),
+        stray_commands=tuple(commands_without_advice(kept.said)),
+        seconds=time.monotonic() - began,
+        watched_seconds=kept.seconds,
+        peak_bytes=kept.peak_bytes,
+    )
+
+
+def live_alone(options: Options) -> Ledger:
+    """What happens to the fleet when only people look after it."""
+    fleet = Fleet(options)
+    fleet.cluster.advance(options.end)
+    return fleet.closed()
+
+
+def _watched(options: Options, folder: Path, say: Callable[[str], None]) -> Kept:
+    with (folder / "stderr").open("wb") as log:
+        words = (str(folder), json.dumps(told_of(options)))
+        child = start(folder, "lab.fleet.watched", words, log)
+        try:
+            if child.stdout is not None:
+                for line in child.stdout:
+                    say(line.rstrip("\n"))
+            status = child.wait()
+        finally:
+            if child.poll() is None:
+                child.kill()
+                child.wait()
+    if status:
+        raise Broken((folder / "stderr").read_text(errors="replace")[-2000:])
+    kept: Kept = pickle.loads((folder / KEPT).read_bytes())  # noqa: S301  # written by our own child just now
+    return kept
