@@ -82,7 +82,13 @@ def page(cards: Sequence[Card]) -> str:
     """The whole of docs/scorecard.md."""
     lines = [INTRO, "## In short", "", short(cards), ""]
     for card in cards:
-        lines += [f"## {HEADS.get(card.where, plain(card.where))}", "", title(card.where, card.meta)[2:] + ".", ""]
+        source = f": {plain(card.meta.source)}" if card.meta.source else ""
+        lines += [
+            f"## {HEADS.get(card.where, plain(card.where))}{source}",
+            "",
+            title(card.where, card.meta)[2:] + ".",
+            "",
+        ]
         for one in card.parts:
             lines += [f"### {plain(one.title[:1].upper() + one.title[1:])}", "", *part(one.grades, "####")]
     return "\n".join(lines).rstrip() + "\n"

@@ -61,17 +61,8 @@ def hear(text: str, folder: Path) -> Heard:
     written_at = BEGIN + WRITTEN
     os.utime(path, (written_at.timestamp(), written_at.timestamp()))
     _look(attempt, written_at)
-    ended_at = written_at + timedelta(seconds=LOOKS[-1] + 1)
     if any(cause.kind == AnomalyKind.CRASH for cause in _causes(attempt)):
-        Attempt.objects.filter(pk=attempt.pk).update(
-            state=JobState.FAILED.value,
-            scheduler_word="FAILED",
-            exit_code=1,
-            exit_signal=0,
-            ended_at=ended_at,
-            read_due_at=ended_at,
-        )
-    _look(attempt, ended_at)
+        _fail(attempt, written_at + timedelta(seconds=LOOKS[-1] + 1))
     path.unlink()
     return _heard(attempt)
 
@@ -134,6 +125,19 @@ def _look(attempt: Attempt, since: datetime) -> None:
             judge(seen, now)
         for verdict in Verdict.objects.filter(attempt=attempt, decide_due_at__lte=now):
             decide(verdict, now)
+
+
+def _fail(attempt: Attempt, at: datetime) -> None:
+    """The scheduler shows its end, and the product looks on."""
+    Attempt.objects.filter(pk=attempt.pk).update(
+        state=JobState.FAILED.value,
+        scheduler_word="FAILED",
+        exit_code=1,
+        exit_signal=0,
+        ended_at=at,
+        read_due_at=at,
+    )
+    _look(attempt, at)
 
 
 def _again(attempt: Attempt) -> Attempt:

@@ -42,7 +42,8 @@ def _heard(lines: Sequence[str], nodes: Sequence[str], at: datetime) -> tuple[st
     )
     reader = Reader({}, context)
     readings = reader.read([Record("job.log", number, line, at) for number, line in enumerate(lines)])
-    heard: dict[str, None] = {}
+    places = reader.places.state()
+    heard: dict[str, None] = dict.fromkeys((*places["hosts"].values(), *places["addresses"].values()))
     for reading in readings:
         heard |= dict.fromkeys((*([reading.speaker.host] if reading.speaker.host else []), *reading.hosts))
     return tuple(heard)

@@ -1,0 +1,1 @@
+"""Is the score card itself right?"""
