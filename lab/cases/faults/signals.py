@@ -9,6 +9,7 @@ from lab.simulate.play import Fault
 _fault = partial(fault, "signal")
 RESTART = (Did.RESTART,)
 ONCE_MORE = "who sent the signal and why is not known: once more on the same nodes, and nobody is blamed"
+ECHO = "the signal alone is an echo of something unseen (143 and 134 are secondary): once more on the same nodes"
 
 SIGNALS: tuple[Case, ...] = (
     _fault(
@@ -23,7 +24,7 @@ SIGNALS: tuple[Case, ...] = (
     _fault(
         "sigterm",
         "one process gets SIGTERM",
-        Truth("crash", ("unknown", "framework"), False, RESTART, ONCE_MORE),
+        Truth("crash", ("unknown", "framework", "framework.comm"), False, RESTART, ECHO),
         simulated(job(Fault("signal", step=STRIKE, attempt=0, node=1, exit_code=143), dialect="deepspeed")),
         slurm=on_slurm(order("sigterm")),
     ),
@@ -38,7 +39,7 @@ SIGNALS: tuple[Case, ...] = (
     _fault(
         "sigabrt",
         "one process aborts itself",
-        Truth("crash", ("framework", "unknown"), False, RESTART, ONCE_MORE),
+        Truth("crash", ("framework", "unknown", "framework.comm"), False, RESTART, ECHO),
         simulated(job(Fault("signal", step=STRIKE, attempt=0, node=1, exit_code=134), dialect="plain")),
         slurm=on_slurm(order("sigabrt")),
     ),

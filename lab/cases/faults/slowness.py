@@ -19,7 +19,7 @@ SLOWNESS: tuple[Case, ...] = (
         "from one step on every step takes half as long again",
         Truth("straggler", UNKNOWN, False, NOTHING_OR_ASK, NOBODY),
         simulated(
-            job(Fault("slow", step=SLOW_FROM, attempt=0, factor=1.5), step_seconds=STEP_SECONDS), seconds=2700
+            job(Fault("slow", step=SLOW_FROM, attempt=0, factor=1.5), step_seconds=STEP_SECONDS), seconds=2300
         ),
         short=("simulated",),
     ),
@@ -33,7 +33,7 @@ SLOWNESS: tuple[Case, ...] = (
                 step_seconds=STEP_SECONDS,
                 dialect="nemo",
             ),
-            seconds=3300,
+            seconds=2600,
         ),
     ),
     _fault(
@@ -46,7 +46,7 @@ SLOWNESS: tuple[Case, ...] = (
                 step_seconds=STEP_SECONDS,
                 dialect="torchtitan",
             ),
-            seconds=2900,
+            seconds=2300,
         ),
     ),
     _fault(
@@ -69,7 +69,7 @@ SLOWNESS: tuple[Case, ...] = (
                 )
                 for name in ("train-a", "train-b")
             ),
-            seconds=2700,
+            seconds=2300,
         ),
     ),
 )
