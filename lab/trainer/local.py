@@ -71,19 +71,22 @@ def _start(rank: int, words: Sequence[str], environment: dict[str, str]) -> subp
 
 
 def _wait(ranks: list[subprocess.Popen[bytes]]) -> int:
-    """Until all have ended well, or one has not."""
+    """Until all have ended well, or one has not; then the others get a moment to tell it by themselves."""
     while True:
-        ended = [
-            Ended(rank, process.returncode) for rank, process in enumerate(ranks) if process.poll() is not None
-        ]
+        ended = _ended(ranks)
         failed = [one for one in ended if one.code]
         if failed:
-            print(f"lab.trainer: {failed[0]}; the others are ended.", file=sys.stderr, flush=True)
             _until_gone(ranks, GRACE_SECONDS)
+            told = "; ".join(str(one) for one in _ended(ranks))
+            print(f"lab.trainer: {told}; whoever is left is ended.", file=sys.stderr, flush=True)
             return failed[0].status
         if len(ended) == len(ranks):
             return 0
         time.sleep(LOOK_SECONDS)
+
+
+def _ended(ranks: list[subprocess.Popen[bytes]]) -> list[Ended]:
+    return [Ended(rank, process.returncode) for rank, process in enumerate(ranks) if process.poll() is not None]
 
 
 def _stop(ranks: list[subprocess.Popen[bytes]]) -> None:

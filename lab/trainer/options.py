@@ -54,6 +54,8 @@ def read(words: Sequence[str]) -> Options:
         raise BadOption("--port is needed: of the ranks' meeting.")
     if (told.truth is None) != (not told.case):
         raise BadOption("--truth and --case go together.")
+    if told.truth is not None and not told.truth.absolute().parent.is_dir():
+        raise BadOption(f"--truth: there is no folder {told.truth.absolute().parent}.")
     return Options(
         steps=told.steps,
         step_seconds=told.step_seconds,
