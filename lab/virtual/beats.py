@@ -7,30 +7,50 @@ why it may be left out.
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping
-from datetime import datetime, timedelta
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from datetime import timedelta
 
 from django.conf import settings
-from django.db.models import Min
 
-from advisor_api.models import Advice, Sequence
-from advisor_api.policy.advice_state import AdviceState
+from advisor_api.models import Advice
 from advisor_api.policy.operation import Operation
 from advisor_api.tasks import decide_due, follow_open
-from detectors.models import Verdict
 from detectors.tasks import EARLY, judge_due, read_due
 from lab.virtual.clock import VirtualClock
+from lab.virtual.dues import OPEN, Dues, read_dues
 from lab.virtual.hands import default_seconds
 from lab.virtual.watched import Watched
 from recovery_site.celery import app
-from workloads.models import Attempt, Cluster
+from workloads.models import Cluster
 from workloads.observing import observe
 from workloads.turns import claim_due, end_turn
 
 SAME = 1e-6  # seconds: less than this apart is the same moment
 HALF = 0.5  # of its rhythm, by which a controller is behind the beat: the mean of what is nobody's choice
-OPEN = (AdviceState.PENDING.value, AdviceState.AWAITING_APPROVAL.value)
 RHYTHM = {entry["task"]: float(entry["schedule"]) for entry in app.conf.beat_schedule.values()}
+
+
+@dataclass
+class Stage:
+    """What all beats share. `stirred_at`: when anything but reading was done last, in epoch seconds."""
+
+    clock: VirtualClock
+    watched: dict[str, Watched] = field(default_factory=dict)
+    read_at: float = 0.0
+    stirred_at: float = 0.0
+    _dues: Dues | None = None
+
+    @property
+    def dues(self) -> Dues:
+        """What is due; read again after anything was done."""
+        if self._dues is None:
+            self._dues = read_dues()
+        return self._dues
+
+    def forget_dues(self) -> None:
+        """Something was done, or came from outside."""
+        self._dues = None
 
 
 class Beat(ABC):
@@ -39,9 +59,13 @@ class Beat(ABC):
     every: float
     phase = 0.0
 
-    def __init__(self, watched: Mapping[str, Watched], clock: VirtualClock) -> None:
-        self.watched = watched
-        self.clock = clock
+    def __init__(self, stage: Stage) -> None:
+        self.stage = stage
+
+    @property
+    def now(self) -> float:
+        """The moment, epoch seconds."""
+        return self.stage.clock.seconds
 
     @abstractmethod
     def due_at(self) -> float | None:
@@ -51,10 +75,17 @@ class Beat(ABC):
     def run(self) -> None:
         """Do it."""
 
-    def is_due(self, moment: float) -> bool:
-        """Whether there is something to do at this moment."""
+    def turn(self) -> None:
+        """Do it if there is something to do at this moment."""
         due = self.due_at()
-        return due is not None and due <= moment + SAME
+        if due is None or due > self.now + SAME:
+            return
+        self.run()
+        self.stage.forget_dues()
+        if isinstance(self, Reading):
+            self.stage.read_at = self.now
+        else:
+            self.stage.stirred_at = self.now
 
     def is_at(self, seconds: float) -> bool:
         """Whether this many seconds after the start are on its rhythm."""
@@ -63,11 +94,8 @@ class Beat(ABC):
 
     def first_after(self, now: float, due: float) -> float:
         """The first moment on its rhythm after `now` and not before `due`, all in seconds after the start."""
-        turns = max(
-            math.floor((now + SAME - self.phase) / self.every) + 1,
-            math.ceil((due - SAME - self.phase) / self.every),
-        )
-        return self.phase + turns * self.every
+        next_one = math.floor((now + SAME - self.phase) / self.every) + 1
+        return self.phase + max(next_one, math.ceil((due - SAME - self.phase) / self.every)) * self.every
 
 
 class Observing(Beat):
@@ -77,21 +105,21 @@ class Observing(Beat):
 
     def due_at(self) -> float | None:
         """When the first cluster is due."""
-        enabled = Cluster.objects.filter(enabled=True)
-        if enabled.filter(observe_due_at=None).exists():
-            return self.clock.seconds
-        return _seconds(enabled.aggregate(at=Min("observe_due_at"))["at"])
+        return self.stage.dues.observe_at
 
     def run(self) -> None:
-        """Observe every cluster that is due."""
+        """Observe every cluster that is due; one that answers slowly is over so much later."""
+        clock = self.stage.clock
         least = timedelta(seconds=settings.REKINDLE["REKINDLE_COMMAND_SECONDS"] + 5)
-        by_key = {one.key: one for one in self.watched.values()}
-        for turn in claim_due(self.clock.now(), least):
+        by_key = {one.key: one for one in self.stage.watched.values()}
+        for turn in claim_due(clock.now(), least):
             one = by_key[turn.cluster_id]
+            before = one.transport.spent_seconds
             try:
-                observe(Cluster.objects.get(pk=one.key), one.scheduler, self.clock.now())
+                observe(Cluster.objects.get(pk=one.key), one.scheduler, clock.now())
             finally:
-                end_turn(turn, self.clock.now(), self.clock.now(), one.random.random)
+                took = timedelta(seconds=one.transport.spent_seconds - before)
+                end_turn(turn, clock.now(), clock.now() + took, one.random.random)
 
 
 class Reading(Beat):
@@ -101,7 +129,7 @@ class Reading(Beat):
 
     def due_at(self) -> float | None:
         """When the first attempt may be claimed."""
-        at = _seconds(Attempt.objects.aggregate(at=Min("read_due_at"))["at"])
+        at = self.stage.dues.read_at
         return None if at is None else at - EARLY * settings.REKINDLE["REKINDLE_READ_SECONDS"]
 
     def run(self) -> None:
@@ -117,7 +145,7 @@ class Judging(Beat):
 
     def due_at(self) -> float | None:
         """When the first attempt is to be judged."""
-        return _seconds(Attempt.objects.aggregate(at=Min("judge_due_at"))["at"])
+        return self.stage.dues.judge_at
 
     def run(self) -> None:
         """Judge."""
@@ -131,7 +159,7 @@ class Deciding(Beat):
 
     def due_at(self) -> float | None:
         """When the first verdict is to be decided on."""
-        return _seconds(Verdict.objects.aggregate(at=Min("decide_due_at"))["at"])
+        return self.stage.dues.decide_at
 
     def run(self) -> None:
         """Decide."""
@@ -139,27 +167,35 @@ class Deciding(Beat):
 
 
 class Following(Beat):
-    """`advisor_api.tasks.follow_open`: once after every moment at which anything else was done."""
+    """`advisor_api.tasks.follow_open`, after whatever it could see the consequence of.
+
+    New lines matter to it only while a recovery waits for a step.
+    """
 
     every = RHYTHM["advisor_api.tasks.follow_open"]
 
-    def __init__(self, watched: Mapping[str, Watched], clock: VirtualClock) -> None:
-        super().__init__(watched, clock)
-        self._followed_at = clock.seconds
+    def __init__(self, stage: Stage) -> None:
+        super().__init__(stage)
+        self._followed_at = 0.0
 
     def due_at(self) -> float | None:
-        """Since the last moment, while something is open; else when the first advice expires."""
-        now = self.clock.seconds
-        given = Advice.objects.filter(state__in=OPEN)
-        expires_at = _seconds(given.aggregate(at=Min("expires_at"))["at"])
-        if expires_at is None and not Sequence.objects.filter(closed_at=None).exists():
+        """Since the last moment that matters, while something is open; else when the first advice expires."""
+        stage, dues = self.stage, self.stage.dues
+        if dues.expire_at is None and not dues.open_recoveries:
             return None
-        return now if self._followed_at < now else expires_at
+        moved_at = max(stage.stirred_at, stage.read_at if dues.moving else 0.0)
+        return moved_at if moved_at > self._followed_at else dues.expire_at
 
     def run(self) -> None:
         """Follow."""
-        self._followed_at = self.clock.seconds
         follow_open()
+
+    def turn(self) -> None:
+        """What it does itself stirs nothing."""
+        stirred_at = self.stage.stirred_at
+        super().turn()
+        self.stage.stirred_at = stirred_at
+        self._followed_at = self.now
 
 
 class Controlling(Beat):
@@ -174,7 +210,7 @@ class Controlling(Beat):
 
     def due_at(self) -> float | None:
         """Now, while there is one."""
-        return self.clock.seconds if any(self._active()) else None
+        return self.now if any(True for _ in self._active()) else None
 
     def run(self) -> None:
         """Each makes its passes."""
@@ -183,9 +219,13 @@ class Controlling(Beat):
             one.hands.run_passes()
 
     def _active(self) -> Iterator[Watched]:
-        given = Advice.objects.filter(state__in=OPEN).exclude(operation=Operation.WAIT.value)
-        keys = set(given.values_list("attempt__job__cluster_id", flat=True))
-        return (one for one in self.watched.values() if one.key in keys or one.hands.busy or not one.introduced)
+        keys: set[int] = set()
+        if self.stage.dues.expire_at is not None:  # an advice is open
+            given = Advice.objects.filter(state__in=OPEN).exclude(operation=Operation.WAIT.value)
+            keys = set(given.values_list("attempt__job__cluster_id", flat=True))
+        for one in self.stage.watched.values():
+            if one.key in keys or one.hands.busy or not one.introduced:
+                yield one
 
 
 class Guarding(Beat):
@@ -196,7 +236,7 @@ class Guarding(Beat):
 
     def due_at(self) -> float | None:
         """Now, while there is one."""
-        return self.clock.seconds if any(self._active()) else None
+        return self.now if any(True for _ in self._active()) else None
 
     def run(self) -> None:
         """Each has one look."""
@@ -205,15 +245,11 @@ class Guarding(Beat):
             one.hands.watchdog.run_pass()
 
     def _active(self) -> Iterator[Watched]:
-        return (one for one in self.watched.values() if one.held or _holds(one))
+        return (one for one in self.stage.watched.values() if one.held or _holds(one))
 
 
 def _holds(one: Watched) -> bool:
     return any(job.held for job in one.cluster.jobs.values())
-
-
-def _seconds(at: datetime | None) -> float | None:
-    return at.timestamp() if at else None
 
 
 BEATS: tuple[type[Beat], ...] = (Observing, Reading, Judging, Deciding, Following, Controlling, Guarding)

@@ -16,7 +16,7 @@ def start(
 ) -> "subprocess.Popen[str]":
     """Start `module.main(arguments)` with an empty site in `folder`; its stdout is a pipe of lines.
 
-    `log` takes what the child says on stderr. `read_seconds`: how often the site reads logs, when not as by default.
+    `log` takes what the child says on stderr. `read_seconds`: how often the site reads logs, if not as usual.
     """
     environment = os.environ | ({READ_SECONDS: f"{read_seconds:g}"} if read_seconds else {})
     return subprocess.Popen(

@@ -21,6 +21,7 @@ from lab.virtual.advisor import URL, InProcessAdvisor
 from schedulers.opening import open_scheduler
 from schedulers.slurm.commands import only_reads
 from schedulers.transport import Answer, RecordingTransport, Transport
+from workloads.models import Cluster
 
 MOST_PASSES = 50  # at one moment: each of them did something
 COMMAND_SECONDS = 10.0
@@ -37,8 +38,8 @@ class Changing(RecordingTransport):
 class Hands:
     """Controller and watchdog of one cluster, in action mode, with a journal in `folder`."""
 
-    def __init__(self, name: str, folder: Path, token: str, transport: Transport, clock: Clock) -> None:
-        settings = _settings(name, folder)
+    def __init__(self, cluster: Cluster, folder: Path, token: str, transport: Transport, clock: Clock) -> None:
+        settings = _settings(cluster, folder)
         _write_private(settings.advisor.token_file, token)
         self.transport = Changing(transport)
         self.said: list[str] = []
@@ -48,7 +49,7 @@ class Hands:
         self.controller = Controller(
             settings,
             scheduler,
-            InProcessAdvisor(name, settings.advisor.token_file),
+            InProcessAdvisor(cluster.name, settings.advisor.token_file),
             self.journal,
             clock=clock,
             voice=voice,
@@ -71,18 +72,19 @@ class Hands:
         self.journal.close()
 
 
-def _settings(name: str, folder: Path) -> Settings:
+def _settings(cluster: Cluster, folder: Path) -> Settings:
     """The product's defaults, in action mode."""
     poll, watch = (default_seconds(table, "poll_seconds") for table in ("controller", "watchdog"))
+    own = cluster.environment
     return Settings(
-        cluster=name,
-        environment=name,
+        cluster=cluster.name,
+        environment=cluster.environment,
         advisor=AdvisorSettings(URL, folder / "token", False),
         scheduler=SchedulerSettings("slurm", "", "", COMMAND_SECONDS),
         controller=ControllerSettings(
-            True, Mode.ACTION, True, name, (), poll_seconds=poll, journal=folder / "journal", holder="lab"
+            True, Mode.ACTION, True, own, (), poll_seconds=poll, journal=folder / "journal", holder="lab"
         ),
-        watchdog=WatchdogSettings(True, Mode.ACTION, True, name, watch),
+        watchdog=WatchdogSettings(True, Mode.ACTION, True, own, watch),
     )
 
 

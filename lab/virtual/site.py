@@ -12,16 +12,17 @@ from types import TracebackType
 from typing import Any, Self
 from unittest import mock
 
+from django.db import transaction
 from django.utils import timezone
 
 from lab.score.said import Said
-from lab.simulate.commands import answer
 from lab.simulate.model import Cluster as Simulated
-from lab.virtual.beats import BEATS, Beat
+from lab.virtual.beats import BEATS, Stage
 from lab.virtual.clock import VirtualClock
 from lab.virtual.said import said_of
-from lab.virtual.transport import Answering, InProcess
-from lab.virtual.watched import Watched, watch
+from lab.virtual.watched import watch
+from recovery_site.forgetting import forget
+from workloads.models import Cluster
 
 
 class VirtualSite:
@@ -35,10 +36,9 @@ class VirtualSite:
         self._folder = folder
         self._seed = seed
         self._start = math.floor(start)
-        self._clock = VirtualClock(self._start)
-        self._watched: dict[str, Watched] = {}
-        self._beats: tuple[Beat, ...] = tuple(kind(self._watched, self._clock) for kind in BEATS)
-        self._time = mock.patch.object(timezone, "now", self._clock.now)
+        self._stage = Stage(VirtualClock(self._start))
+        self._beats = tuple(kind(self._stage) for kind in BEATS)
+        self._time = mock.patch.object(timezone, "now", self._stage.clock.now)
         self._time.start()
 
     def __enter__(self) -> Self:
@@ -51,14 +51,15 @@ class VirtualSite:
 
     def close(self) -> None:
         """Give the real time back."""
-        for one in self._watched.values():
+        for one in self._stage.watched.values():
             one.hands.close()
+        self._stage.watched.clear()
         self._time.stop()
 
     @property
     def now(self) -> float:
         """The virtual moment in epoch seconds."""
-        return self._clock.seconds
+        return self._stage.clock.seconds
 
     def watch(
         self,
@@ -66,54 +67,63 @@ class VirtualSite:
         cluster: Simulated,
         logs_folder: Path,
         *,
+        environment: str = "",
         limits: Mapping[str, float] | None = None,
         poll_seconds: float = 15.0,
         policy: Mapping[str, Any] | None = None,
-        answering: Answering = answer,
     ) -> None:
         """Have the site watch a simulated cluster from now on, and act on it: mode action, with controller.
 
-        The environment is the name: jobs opt in with `lab.simulate.demo.opt_in(name)`. `limits` are the cluster's
-        own detector limits, `policy` values of a policy of its own. `answering` gives the answers to commands.
+        Jobs opt in with `lab.simulate.demo.opt_in(environment)`; without one it is the name. `limits` are the
+        cluster's own detector limits, `policy` values of a policy of its own.
         """
-        self._watched[name] = watch(
+        self._stage.watched[name] = watch(
             name,
             cluster,
             logs_folder,
+            environment=environment or name,
             folder=self._folder,
             limits=limits or {},
             poll_seconds=poll_seconds,
             policy=policy,
-            transport=InProcess(cluster, answering),
-            clock=self._clock,
+            clock=self._stage.clock,
             seed=self._seed,
         )
+        self._stage.forget_dues()
+
+    def forget(self, name: str) -> None:
+        """Watch a cluster no more, and drop everything that is stored of it but its trail."""
+        one = self._stage.watched.pop(name)
+        one.hands.close()
+        with transaction.atomic():
+            forget(Cluster.objects.get(pk=one.key))
+        self._stage.forget_dues()
 
     def advance(self, to: float) -> None:
         """Let everything happen until `to` (epoch seconds). At `to` itself the acts of others come afterwards."""
         while (moment := self._next_moment()) <= to:
             self._move(moment)
             for beat in self._beats:
-                if beat.is_at(moment - self._start) and beat.is_due(moment):
-                    beat.run()
+                if beat.is_at(moment - self._start):
+                    beat.turn()
         self._move(max(to, self.now))
 
     def said(self, name: str) -> Said:
         """What the product said and did on one cluster so far."""
-        commands = tuple(" ".join(call) for call in self._watched[name].hands.transport.calls)
+        commands = tuple(" ".join(call) for call in self._stage.watched[name].hands.transport.calls)
         return said_of([name], {name: commands})[name]
 
     def log(self, name: str) -> tuple[str, ...]:
         """What the controller and the watchdog of a cluster wrote into their logs."""
-        return tuple(self._watched[name].hands.said)
+        return tuple(self._stage.watched[name].hands.said)
 
     def _next_moment(self) -> float:
-        now = self.now
+        now = self.now - self._start
         dues = ((beat, beat.due_at()) for beat in self._beats)
-        moments = (beat.first_after(now - self._start, due - self._start) for beat, due in dues if due is not None)
+        moments = (beat.first_after(now, due - self._start) for beat, due in dues if due is not None)
         return self._start + min(moments, default=math.inf)
 
     def _move(self, to: float) -> None:
-        self._clock.seconds = to
-        for one in self._watched.values():
+        self._stage.clock.seconds = to
+        for one in self._stage.watched.values():
             one.cluster.advance(to)

@@ -1,25 +1,30 @@
 """How does a command reach a simulated cluster of the same process?"""
 
-from collections.abc import Callable, Sequence
-
-from lab.simulate.commands import answer
+from lab.simulate.lies import answer
+from lab.simulate.lies import seconds as answer_seconds
 from lab.simulate.model import Cluster
-from schedulers.transport import Answer
+from schedulers.transport import Answer, TimedOut
 
-Answering = Callable[[Cluster, Sequence[str], str], tuple[int, str, str]]
 EPOCH_SECONDS = "%s"  # the SLURM_TIME_FORMAT of the product's own transport
 
 
 class InProcess:
-    """`schedulers.transport.Transport` over the model itself; an answer takes no time."""
+    """`schedulers.transport.Transport` over the model itself, lies included.
 
-    def __init__(self, cluster: Cluster, answering: Answering = answer) -> None:
+    The clock stands still meanwhile; `spent_seconds` adds up what slow answers would have taken.
+    """
+
+    def __init__(self, cluster: Cluster) -> None:
         self._cluster = cluster
-        self._answering = answering
+        self.spent_seconds = 0.0
 
     def run(self, argv: tuple[str, ...], seconds: float) -> Answer:
-        """The answer of this moment."""
-        code, out, err = self._answering(self._cluster, argv, EPOCH_SECONDS)
+        """The answer of this moment; raises `TimedOut` when it would take longer than `seconds`."""
+        takes = answer_seconds(self._cluster, argv)
+        self.spent_seconds += min(takes, seconds)
+        if takes > seconds:
+            raise TimedOut(f"'{argv[0]}' did not answer within {seconds:g} s.")
+        code, out, err = answer(self._cluster, argv, EPOCH_SECONDS)
         return Answer(code, _text(out), _text(err))
 
 

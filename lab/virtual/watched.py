@@ -16,9 +16,9 @@ from audit.trail import Actor
 from lab.simulate.model import Cluster as Simulated
 from lab.virtual.clock import VirtualClock
 from lab.virtual.hands import Hands
+from lab.virtual.transport import InProcess
 from schedulers.opening import open_scheduler
 from schedulers.port import Scheduler
-from schedulers.transport import Transport
 from workloads.mode import Mode
 from workloads.models import Cluster
 
@@ -31,6 +31,7 @@ class Watched:
 
     cluster: Simulated
     key: int
+    transport: InProcess
     scheduler: Scheduler
     hands: Hands
     random: Random
@@ -43,18 +44,18 @@ def watch(
     cluster: Simulated,
     logs_folder: Path,
     *,
+    environment: str,
     folder: Path,
     limits: Mapping[str, float],
     poll_seconds: float,
     policy: Mapping[str, Any] | None,
-    transport: Transport,
     clock: VirtualClock,
     seed: int,
 ) -> Watched:
     """Store the cluster in action mode, with a policy and a token, and give it hands. Raises `ValidationError`."""
     row = Cluster(
         name=name,
-        environment=name,
+        environment=environment,
         log_roots=[str(logs_folder.resolve())],
         detector_limits=dict(limits),
         poll_seconds=poll_seconds,
@@ -70,11 +71,13 @@ def watch(
     token = issue(f"{name[:50]}-controller", TokenRole.CONTROLLER, [row], now=clock.now(), actor=LAB)
     own = folder / name
     own.mkdir(parents=True, exist_ok=True)
+    transport = InProcess(cluster)
     seconds = settings.REKINDLE["REKINDLE_COMMAND_SECONDS"]
     return Watched(
         cluster=cluster,
         key=row.pk,
+        transport=transport,
         scheduler=open_scheduler(row.scheduler_kind, "", "", seconds, transport),
-        hands=Hands(name, own, token, transport, clock),
+        hands=Hands(row, own, token, transport, clock),
         random=Random(f"{seed} {name}"),
     )
