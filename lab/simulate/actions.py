@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 
 from lab.simulate.hostlist import expand
-from lab.simulate.jobs import PENDING, REQUEUED_HELD, RUNNING, Job
+from lab.simulate.jobs import PENDING, REQUEUED_HELD, RUNNING, SUSPENDED, Job
 from lab.simulate.model import Cluster
 from lab.simulate.nodes import Node
 from lab.simulate.play import LONGEST_COMMENT
@@ -40,7 +40,7 @@ def find(cluster: Cluster, word: str) -> Job:
 
 def requeue(cluster: Cluster, job: Job, *, hold: bool, special: bool, incomplete: bool) -> None:
     """`scontrol requeue` and `requeuehold`. With `incomplete` only a running job is touched (observed)."""
-    if incomplete and job.state != RUNNING:
+    if incomplete and job.state not in (RUNNING, SUSPENDED):
         return
     if not job.requeue_allowed:
         raise Refused("Requested operation is presently disabled")

@@ -6,7 +6,7 @@ from lab.simulate.logs import expand_output
 from lab.simulate.play import Play
 from lab.simulate.run import Run
 
-PENDING, RUNNING = "PENDING", "RUNNING"
+PENDING, RUNNING, SUSPENDED = "PENDING", "RUNNING", "SUSPENDED"
 FINAL = frozenset({"COMPLETED", "FAILED", "CANCELLED", "TIMEOUT", "NODE_FAIL", "OUT_OF_MEMORY", "PREEMPTED"})
 REQUEUED_HELD = "job requeued in held state"
 

@@ -8,7 +8,7 @@ from abc import abstractmethod
 from lab.dialects.dialect import Stage
 from lab.simulate.effects import Effect, Ended
 from lab.simulate.faults.known import struck
-from lab.simulate.jobs import PENDING, REQUEUED_HELD, RUNNING, Job
+from lab.simulate.jobs import PENDING, REQUEUED_HELD, RUNNING, SUSPENDED, Job
 from lab.simulate.logs import Unwritable
 from lab.simulate.run import Run
 from lab.simulate.times import stamp
@@ -183,7 +183,7 @@ class Life(World):
 
     def requeue(self, job: Job, *, hold: bool, special: bool = False) -> None:
         """Back to the queue, held or not. The caller has made sure that it may be requeued."""
-        live, ending = job.state == RUNNING, job.completing
+        live, ending = job.state in (RUNNING, SUSPENDED), job.completing
         if hold:
             job.priority, job.reason = 0, REQUEUED_HELD
         job.special_exit = special
@@ -223,7 +223,7 @@ class Life(World):
         """As scancel by `user_id`; a finished job stays as it is."""
         if job.finished:
             return
-        if job.state == RUNNING:
+        if job.state in (RUNNING, SUSPENDED):
             self.say_cancelled(job, "")
             seconds = self.ending_seconds(job)
             self.finish(job, Ended("CANCELLED", 0, 9 if job.stubborn else 15, job.reason), seconds)
@@ -238,3 +238,15 @@ class Life(World):
             job.serial += 1
             self.agenda.after(self.settings.min_job_age_seconds, self._purge, job, job.serial)
         job.row.cancelled_by = user_id
+
+    def suspend(self, job: Job) -> None:
+        """The processes of a running job are stopped."""
+        job.serial += 1
+        job.state = job.row.state = SUSPENDED
+
+    def unsuspend(self, job: Job) -> None:
+        """They go on; what the job was waiting for is over."""
+        job.serial += 1
+        job.state = job.row.state = RUNNING
+        self.agenda.after(0, self._go_on, job, job.serial)
+        self.watch_limit(job)

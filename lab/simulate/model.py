@@ -138,6 +138,14 @@ class Cluster(Life):
         """No command is answered and no job started; jobs run on."""
         self.controller_up = False
 
+    def lose_state(self) -> None:
+        """The controller begins anew, without jobs (all have ended), and with the first number."""
+        for job in self.jobs.values():
+            job.serial += 1
+            self.forgotten[job.number] = job.rows
+        self.jobs.clear()
+        self.next_number = self.settings.first_job
+
     def start_controller(self) -> None:
         """The controller is back, with its jobs."""
         self.controller_up = True

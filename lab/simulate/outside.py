@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from lab.simulate import actions, lies
-from lab.simulate.jobs import PENDING, Job
+from lab.simulate.jobs import PENDING, RUNNING, SUSPENDED, Job
 from lab.simulate.model import Cluster
 from lab.simulate.virtual_logs import VirtualLogs
 
@@ -152,6 +152,24 @@ def release(cluster: Cluster, jobs: Sequence[int], words: Words) -> Deed:
     return Deed((job.number,))
 
 
+def suspend(cluster: Cluster, jobs: Sequence[int], words: Words) -> Deed:
+    """An administrator suspends the running job: it keeps its nodes and does nothing. Words: index of the job."""
+    job = _job(cluster, jobs, words)
+    if job.state != RUNNING:
+        raise NotDone("The job does not run.")
+    cluster.suspend(job)
+    return Deed((job.number,))
+
+
+def unsuspend(cluster: Cluster, jobs: Sequence[int], words: Words) -> Deed:
+    """The suspended job goes on. Words: index of the job."""
+    job = _job(cluster, jobs, words)
+    if job.state != SUSPENDED:
+        raise NotDone("The job is not suspended.")
+    cluster.unsuspend(job)
+    return Deed((job.number,))
+
+
 # --- the controller and what it says
 
 
@@ -165,6 +183,15 @@ def start_controller(cluster: Cluster, jobs: Sequence[int], words: Words) -> Dee
     """The controller is back, with its jobs."""
     cluster.start_controller()
     return Deed()
+
+
+def lose_state(cluster: Cluster, jobs: Sequence[int], words: Words) -> Deed:
+    """The controller starts without its state: no job is known, numbers begin anew; the accounting remembers."""
+    if any(not job.finished or job.completing for job in cluster.jobs.values()):
+        raise NotDone("There are jobs that have not ended.")
+    known = tuple(number for number in jobs if number in cluster.jobs)
+    cluster.lose_state()
+    return Deed(known)
 
 
 def _lying(how: str) -> Outside:
@@ -233,6 +260,9 @@ OUTSIDE: dict[str, Outside] = {
     "foreign_requeue": foreign_requeue,
     "hold": hold,
     "release": release,
+    "suspend": suspend,
+    "unsuspend": unsuspend,
+    "lose_state": lose_state,
     "stop_controller": stop_controller,
     "start_controller": start_controller,
     "listing_empty": _lying("empty"),

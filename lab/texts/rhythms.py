@@ -35,7 +35,7 @@ def every_fifty(struck: Struck) -> tuple[Spoken, ...]:
     """Gradient accumulation makes a step long, and only each 50th is logged."""
     stage = _stage(struck, STEP_SECONDS)
     spoken = _opening(struck, stage)
-    for step in range(EVERY, 6 * EVERY + 1, EVERY):
+    for step in range(EVERY, 4 * EVERY + 1, EVERY):
         at = step * STEP_SECONDS
         spoken += [Spoken(at, line) for line in WRITER.step(stage, step, STEP_SECONDS, struck.at + at)]
     return tuple(spoken)
@@ -45,7 +45,7 @@ def bursts(struck: Struck) -> tuple[Spoken, ...]:
     """Standard output is buffered: lines come late, forty at once, with the stamps of their steps."""
     stage = _stage(struck, BURST_STEP_SECONDS)
     spoken = _opening(struck, stage)
-    for burst in range(5):
+    for burst in range(3):
         steps = range(burst * BURST_LINES + 1, (burst + 1) * BURST_LINES + 1)
         lines = list(_steps(struck, stage, steps, burst * BURST_LINES * BURST_STEP_SECONDS))
         spoken += [Spoken(lines[-1].after_seconds, one.line) for one in lines]

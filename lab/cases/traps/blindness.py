@@ -6,8 +6,8 @@ from lab.cases.case import Act, Case, OnSlurm, Simulated
 from lab.cases.traps.making import COMMENT, job, simulated, trap
 from lab.simulate.play import Fault, Play
 
-FROM, UNTIL = 180.0, 480.0  # five minutes of a scheduler that cannot be believed
-SECONDS = 660.0
+FROM, UNTIL = 150.0, 390.0  # four minutes of a scheduler that cannot be believed
+SECONDS = 540.0
 OLD_ERROR = ("[rank2]: RuntimeError: CUDA error: an illegal memory access was encountered",)
 UNKNOWN = "unknown is not failed: the jobs run on, and are seen again"
 
@@ -36,15 +36,15 @@ def _all_at_once(faults: Iterable[Fault]) -> tuple[Play, ...]:
 
 BLINDNESS: tuple[Case, ...] = (
     _lie(
-        "listing-empty", "listing_empty", "the listing of jobs is empty for five minutes, and says success", trap=4
+        "listing-empty", "listing_empty", "the listing of jobs is empty for four minutes, and says success", trap=4
     ),
-    _lie("listing-slow", "listing_slow", "the listing of jobs takes longer than anybody waits for five minutes"),
-    _lie("listing-error-inside", "listing_error", "an error text inside a success for five minutes", trap=3),
-    _lie("listing-garbled", "listing_garbled", "listings whose bytes are garbled for five minutes"),
-    _lie("listing-stale", "listing_stale", "for five minutes the listing is the same old one"),
+    _lie("listing-slow", "listing_slow", "the listing of jobs takes longer than anybody waits for four minutes"),
+    _lie("listing-error-inside", "listing_error", "an error text inside a success for four minutes", trap=3),
+    _lie("listing-garbled", "listing_garbled", "listings whose bytes are garbled for four minutes"),
+    _lie("listing-stale", "listing_stale", "for four minutes the listing is the same old one"),
     trap(
         "controller-down",
-        "the scheduler's controller is down for five minutes; jobs run on",
+        "the scheduler's controller is down for four minutes; jobs run on",
         UNKNOWN,
         simulated(
             job(),
@@ -65,8 +65,8 @@ BLINDNESS: tuple[Case, ...] = (
         UNKNOWN,
         simulated(
             job(steps=120),
-            acts=(Act("listing_slow", (), at=FROM), Act("listing_normal", (), at=UNTIL + 300)),
-            seconds=UNTIL + 480,
+            acts=(Act("listing_slow", (), at=FROM), Act("listing_normal", (), at=UNTIL + 180)),
+            seconds=UNTIL + 330,
         ),
         slurm=OnSlurm(
             acts=(Act("slurmctld_hang", (), on_step=15), Act("slurmctld_start", (), on_step=75)), seconds=75
@@ -80,7 +80,7 @@ BLINDNESS: tuple[Case, ...] = (
             job(),
             job(name="other"),
             acts=(Act("logs_stop", (), at=240), Act("logs_start", (), at=840)),
-            seconds=1020,
+            seconds=990,
         ),
         ask=True,
         trap=32,

@@ -7,7 +7,7 @@ from lab.simulate.play import Fault
 EVALUATION = 1800.0  # trap 7
 SAVE = 1500.0
 COMPILE_STEP, COMPILE_FACTOR = 40.0, 30.0  # the first step takes 20 minutes
-INDEX = 2700.0  # longer than the 1,800 s of a start
+INDEX = 2100.0  # longer than the 1,800 s of a start
 PULL = 1500.0
 LOAD = 900.0
 
@@ -76,7 +76,7 @@ PAUSES: tuple[Case, ...] = (
     ),
     trap(
         "index-build",
-        "45 minutes in which rank 0 builds the index of the data and all others wait",
+        "35 minutes in which rank 0 builds the index of the data and all others wait",
         "the job says that it builds, and no rhythm is known yet",
         simulated(
             job(
@@ -88,10 +88,10 @@ PAUSES: tuple[Case, ...] = (
                         " > building shuffle index with split [0, 310000000) and [310000000, 320000000) ...",
                     ),
                     seconds=INDEX,
-                    after=(" > elasped time to build and save shuffle-idx mapping (seconds): 2699.201",),
+                    after=(" > elasped time to build and save shuffle-idx mapping (seconds): 2099.201",),
                 )
             ),
-            seconds=2940,
+            seconds=2310,
         ),
         trap=7,
     ),
@@ -108,7 +108,7 @@ PAUSES: tuple[Case, ...] = (
         simulated(
             job(startup_seconds=LOAD),
             acts=(Act("foreign_requeue", ("0",), on_step=25),),
-            seconds=2160,
+            seconds=2100,
         ),
         trap=7,
     ),
@@ -116,13 +116,13 @@ PAUSES: tuple[Case, ...] = (
         "log-every-50-steps",
         "gradient accumulation, and only every 50th step is logged: a line each 12.5 minutes",
         "the job is as regular as a clock; its rhythm is slow",
-        simulated(job(speaks("every_fifty"), steps=0, checkpoint_every=0, step_seconds=15.0), seconds=4500),
+        simulated(job(speaks("every_fifty"), steps=0, checkpoint_every=0, step_seconds=15.0), seconds=3030),
     ),
     trap(
         "buffered-output",
         "standard output comes in bursts of 40 lines each 8 minutes",
         "a buffer holds lines back; every burst shows that the steps were made in time",
-        simulated(job(speaks("bursts"), steps=0, checkpoint_every=0), seconds=2430),
+        simulated(job(speaks("bursts"), steps=0, checkpoint_every=0), seconds=1470),
     ),
     trap(
         "watcher-job",
@@ -133,12 +133,12 @@ PAUSES: tuple[Case, ...] = (
     ),
     trap(
         "suspended",
-        "an administrator suspends the job for 15 minutes",
+        "an administrator suspends the job for 10 minutes",
         "a suspended job is silent on purpose",
         simulated(
             job(),
-            acts=(Act("suspend", ("0",), on_step=30), Act("unsuspend", ("0",), at=1100)),
-            seconds=1260,
+            acts=(Act("suspend", ("0",), on_step=30), Act("unsuspend", ("0",), at=780)),
+            seconds=930,
         ),
     ),
 )

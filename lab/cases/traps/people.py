@@ -21,7 +21,7 @@ PEOPLE: tuple[Case, ...] = (
         simulated(
             job(),
             acts=(Act("hold", ("0",), on_step=20), Act("requeue", ("0",), on_step=25)),
-            seconds=960,
+            seconds=600,
         ),
         slurm=OnSlurm(
             acts=(Act("hold", ("0",), on_step=15), Act("requeue", ("0",), on_step=20)),
@@ -40,7 +40,7 @@ PEOPLE: tuple[Case, ...] = (
     ),
     trap(
         "maintenance",
-        "all nodes are drained for maintenance while the next job waits for 15 minutes",
+        "all nodes are drained for maintenance while the next job waits for 10 minutes",
         "a job that waits has run into nothing",
         simulated(
             job(steps=20),
@@ -48,10 +48,10 @@ PEOPLE: tuple[Case, ...] = (
             acts=(
                 Act("node_drain", ("n01",), at=40),
                 Act("node_drain", ("n02",), at=41),
-                Act("node_resume", ("n01",), at=940),
-                Act("node_resume", ("n02",), at=941),
+                Act("node_resume", ("n01",), at=640),
+                Act("node_resume", ("n02",), at=641),
             ),
-            seconds=1140,
+            seconds=780,
             node_names=("n01", "n02"),
         ),
         trap=12,

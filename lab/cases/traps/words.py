@@ -4,7 +4,7 @@ from lab.cases.case import Case, OnSlurm
 from lab.cases.traps.making import job, prints, simulated, speaks, trap
 from lab.simulate.play import Fault
 
-SECONDS = 420.0
+SECONDS = 330.0
 GOES_ON = "the lines belong to a healthy job, which makes its steps before and after them (attribution.md 5)"
 
 
