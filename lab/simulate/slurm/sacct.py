@@ -55,7 +55,7 @@ class Told:
         """The state; a step that was ended from outside is cancelled."""
         if not self.step:
             return self.row.word
-        ended = self.row.state in ("REQUEUED", "NODE_FAIL", "TIMEOUT") and not self.row.exit_code
+        ended = self.row.state in ("REQUEUED", "NODE_FAIL", "TIMEOUT", "PREEMPTED") and not self.row.exit_code
         return "CANCELLED" if ended else "FAILED" if self.row.exit_code else self.row.state
 
     def exit_code(self) -> str:

@@ -35,6 +35,16 @@ BAD_PLAYS = [
         '{"faults": [{"kind": "exit", "exit_code": 256}]}',
         "Fault 0: 'exit_code' must be a whole number from 0 to 255.",
     ),
+    ('{"faults": [{"kind": "text"}]}', "Fault 0 has no 'text'."),
+    ('{"faults": [{"kind": "text", "text": "none"}]}', "Fault 0: 'text' must be one of the lab's texts."),
+    ('{"faults": [{"kind": "text", "text": ["none"]}]}', "Fault 0: 'text' must be one of the lab's texts."),
+    ('{"faults": [{"kind": "ecc", "ends": "well"}]}', "Fault 0: 'ends' must be one of failed, hang, goes_on."),
+    ('{"faults": [{"kind": "spin", "seconds": 0}]}', "Fault 0: 'seconds' must be from 0.1 to "),
+    ('{"faults": [{"kind": "slow", "factor": NaN}]}', "Fault 0: 'factor' must be a number from 0 to 10000."),
+    ('{"faults": [{"kind": "slow", "growth": "1"}]}', "Fault 0: 'growth' must be a number from -100 to 100."),
+    ('{"faults": [{"kind": "slow", "every": -1}]}', "Fault 0: 'every' must be a whole number"),
+    ('{"faults": [{"kind": "nan", "until": 1.5}]}', "Fault 0: 'until' must be a whole number"),
+    ('{"faults": [{"kind": "pause", "after": "x"}]}', "Fault 0: 'after' must be a list of at most 1000 lines."),
     ('{"faults": [{"kind": "ecc", "faults": []}]}', "Fault 0 has an unknown key 'faults'."),
     (json.dumps({"comment": "é" * 513}), "The play: 'comment' must be a text of at most 1024 bytes"),
     (" " * (1 << 18) + "{}", "A play holds at most 262144 bytes."),
@@ -63,10 +73,19 @@ def test_a_play_with_everything_in_it():
         "step_seconds": 0.5,
         "checkpoint_every": 0,
         "startup_seconds": 0,
-        "faults": [{"kind": "lines", "attempt": None, "step": 2, "node": "n03", "lines": ["x"]}],
+        "dialect": "nemo",
+        "faults": [
+            {"kind": "lines", "attempt": None, "step": 2, "node": "n03", "lines": ["x"]},
+            {"kind": "pause", "seconds": 3, "after": ["y"], "until": None},
+            {"kind": "slow", "factor": 2, "growth": 0.5, "every": 3, "until": 9},
+        ],
     }
     play = read_play(json.dumps(told))
-    assert play.faults == (Fault("lines", step=2, node="n03", lines=("x",)),)
+    assert play.faults == (
+        Fault("lines", step=2, node="n03", lines=("x",)),
+        Fault("pause", seconds=3, after=("y",)),
+        Fault("slow", factor=2, growth=0.5, every=3, until=9),
+    )
     assert (play.nodes, play.open_mode, play.steps, play.requeue) == (3, "append", 7, False)
     assert read_play("{}") == Play()
 
@@ -77,6 +96,10 @@ def test_a_play_with_everything_in_it():
         ({"partition": "gpu"}, "There is no partition 'gpu'."),
         ({"faults": [{"kind": "ecc", "node_name": "n99"}]}, "There is no node 'n99'."),
         ({"faults": [{"kind": "ecc", "node": "n99"}]}, "There is no node 'n99'."),
+        (
+            {"requeue": False, "faults": [{"kind": "requeue"}]},
+            "A job that may not be requeued cannot be struck by 'requeue'.",
+        ),
     ],
 )
 def test_a_play_that_does_not_fit_the_cluster_is_refused(told, sentence):
@@ -84,6 +107,15 @@ def test_a_play_that_does_not_fit_the_cluster_is_refused(told, sentence):
     with pytest.raises(BadPlay, match=sentence):
         stage.submit(**told)
     assert stage.cluster.jobs == {}
+
+
+@pytest.mark.parametrize(
+    ("fault", "sentence"),
+    [(Fault("fire"), "There is no fault 'fire'."), (Fault("text", text="none"), "There is no text 'none'.")],
+)
+def test_a_play_built_by_hand_is_looked_at_too(fault, sentence):
+    with pytest.raises(BadPlay, match=sentence):
+        Stage().cluster.submit(Play(faults=(fault,)))
 
 
 BAD_SCENARIOS = [
