@@ -79,11 +79,7 @@ def _attempt(nodes: Sequence[str], folder: Path) -> Attempt:
         min_job_age_seconds=300,
         seen_at=BEGIN,
     )
-    everywhere = [*nodes, *(f"spare{place:02}" for place in range(1, SPARES + 1))]
-    Node.objects.bulk_create(
-        Node(cluster=cluster, name=name, state="idle", partitions=["main"], seen_at=BEGIN)
-        for name in dict.fromkeys(everywhere)
-    )
+    _nodes(cluster, nodes)
     job = Job.objects.create(
         cluster=cluster,
         number=number,
@@ -112,6 +108,14 @@ def _attempt(nodes: Sequence[str], folder: Path) -> Attempt:
         changed_at=BEGIN,
     )
     return _again(attempt)
+
+
+def _nodes(cluster: Cluster, nodes: Sequence[str]) -> None:
+    """The attempt's nodes and the spare ones, all well, in one partition."""
+    everywhere = dict.fromkeys((*nodes, *(f"spare{place:02}" for place in range(1, SPARES + 1))))
+    Node.objects.bulk_create(
+        Node(cluster=cluster, name=name, state="idle", partitions=["main"], seen_at=BEGIN) for name in everywhere
+    )
 
 
 def _look(attempt: Attempt, since: datetime) -> None:
