@@ -4,6 +4,7 @@ Every act gives back its proof: a question that is asked again and again until i
 into the truth file. Most deeds are proved at once; that a prolog failed or a job was pushed aside only shows later.
 """
 
+import os
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -220,7 +221,7 @@ def logs_rotate(scene: Scene, words: Sequence[str]) -> Proof:
         log.touch()
     else:
         aside.write_bytes(log.read_bytes())
-        log.open("r+b").truncate(0)
+        os.truncate(log, 0)
     return _proved(scene.deed("logs_rotate", number))
 
 

@@ -21,6 +21,13 @@ from lab.slurm.layout import Layout, Partition, free_base_port
 
 CLUSTER = "lab"
 POLICY = {"storm_restarts": 1000, "max_excluded_share": 0.5, "unknown_backoff_seconds": 4}
+MAKE_POLICY = """
+from django.utils import timezone
+from advisor_api.models import PolicyVersion
+made = PolicyVersion(values={values!r}, note="cases of the lab", created_at=timezone.now())
+made.full_clean()
+made.save()
+"""
 POLICY_SAYS = (
     "Limits and poll are shortened as in the tests (a step takes 0.3 s); no limit on restart storms (twenty "
     "failures in minutes are a storm by construction); 4 s instead of 60 s before a restart of unknown cause."
@@ -46,19 +53,24 @@ class Rig:
     def start(self) -> Reading:
         """Start everything; what reads the site's rows, to be closed before `stop`."""
         with ThreadPoolExecutor(1) as beside:
-            ready = beside.submit(Site, self.folder / "site")
+            furnished = beside.submit(self._furnish)
             self.slurm.start()
-            self.site = site = ready.result()
+            site, controller = furnished.result()
+        site.start()
+        controller.start()
+        controller.start_watchdog()
+        return Reading(site, CLUSTER, self.commands)
+
+    def _furnish(self) -> tuple[Site, Controller]:
+        """A site that knows the cluster and its policy, and a controller that may act on it; nothing runs yet."""
+        self.site = site = Site(self.folder / "site")
         recording = str(recording_commands(self.folder / "bin", self.commands))
         config, jobs = str(self.slurm.layout.conf), str(self.slurm.layout.jobs)
         where = ["--scheduler-path", recording, "--scheduler-config", config, "--log-root", jobs]
         site.add_cluster(CLUSTER, "action", where)
+        site.manage("shell", "-v", "0", "-c", MAKE_POLICY.format(values=POLICY))
         self.controller = Controller(site, CLUSTER, recording, config)
-        site.start()
-        self.controller.start()
-        self.controller.start_watchdog()
-        site.person().set_policy(POLICY, "cases of the lab")
-        return Reading(site, CLUSTER, self.commands)
+        return site, self.controller
 
     def stop(self) -> None:
         """End everything; the jobs' logs are kept in the folder, and what the product's processes printed."""

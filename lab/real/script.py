@@ -19,6 +19,9 @@ from lab.truth import Injected
 TRAINING: Mapping[str, Any] = {"steps": 40, "step_seconds": 0.3, "checkpoint_every": 5}
 """A fault's job has to complete after it came back, within a minute."""
 ENDLESS = 100_000  # steps of a trap's job: it runs as long as it is watched
+STEPS_UNTIL_LOST = (
+    150  # what a job needs, to be still there when the scheduler calls a node down after half a minute
+)
 NODE_PLACE = re.compile(r"node:(\d+)")
 
 
@@ -28,8 +31,7 @@ def batch_script(case: Case, tag: str, nodes: Sequence[str], *, folder: Path, tr
     script = case.slurm
     if script is None:
         raise ValueError(f"{case.name} has no script for a real Slurm.")
-    usual = {**TRAINING, "steps": ENDLESS} if case.sort is Sort.TRAP else TRAINING
-    options = {**usual, **script.training}
+    options = {**TRAINING, "steps": _steps(case), **script.training}
     words = [PYTHON, "-m", "lab.trainer", "--folder", str(folder), "--truth", str(truth), "--case", tag]
     for name, value in options.items():
         option = f"--{name.replace('_', '-')}"
@@ -37,6 +39,13 @@ def batch_script(case: Case, tag: str, nodes: Sequence[str], *, folder: Path, tr
     words += ["--faults", json.dumps([_order(order, nodes) for order in script.orders])]
     command = f"{shlex.join(words)} --port $(({port} + ${{SLURM_RESTART_COUNT:-0}}))"
     return f"#!/bin/sh\nexport PYTHONPATH={shlex.quote(str(ROOT))}\nexec srun --kill-on-bad-exit=1 {command}\n"
+
+
+def _steps(case: Case) -> int:
+    if case.sort is Sort.TRAP:
+        return ENDLESS
+    lost = case.slurm is not None and any(act.do == "slurmd_kill" for act in case.slurm.acts)
+    return STEPS_UNTIL_LOST if lost else int(TRAINING["steps"])
 
 
 def _order(order: Mapping[str, Any], nodes: Sequence[str]) -> dict[str, Any]:
