@@ -57,6 +57,8 @@ class Run:
             return self._open(at)
         if not self.beats and self.coming:
             self._strike(at)
+            if self.beats and self.beats[0].wait_seconds:
+                return self._waits()
         if self.beats:
             return self._beat(at)
         return self._train(at)

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from lab.simulate.hostlist import fold
-from lab.simulate.jobs import FINAL, PENDING, RUNNING, Job
+from lab.simulate.jobs import FINAL, PENDING, RUNNING, SUSPENDED, Job
 from lab.simulate.model import Cluster
 from lab.simulate.slurm.columns import Field, Layout, long_layout, short_layout
 from lab.simulate.slurm.options import VERSION, Answer, Options, read
@@ -27,6 +27,7 @@ DEFAULT = "%.18i %.9P %.8j %.8u %.2t %.10M %.6D %R"
 COMPACT = {
     "PENDING": "PD",
     "RUNNING": "R",
+    "SUSPENDED": "S",
     "COMPLETING": "CG",
     "COMPLETED": "CD",
     "FAILED": "F",
@@ -38,7 +39,6 @@ COMPACT = {
     "SPECIAL_EXIT": "SE",
 }
 OTHER_STATES = {
-    "SUSPENDED": "S",
     "BOOT_FAIL": "BF",
     "DEADLINE": "DL",
     "CONFIGURING": "CF",
@@ -256,7 +256,7 @@ def _wrong_values(cluster: Cluster, options: Options) -> str:
 def _wanted(job: Job, options: Options) -> bool:
     states = {word.upper() for word in options.listed("states")}
     if not states:
-        by_state = job.completing or job.state in (PENDING, RUNNING)
+        by_state = job.completing or job.state in (PENDING, RUNNING, SUSPENDED)
     else:
         by_state = bool({job.word, COMPACT[job.word], "ALL"} & states)
         by_state = by_state or (job.completing and job.state in FINAL and job.state in states)

@@ -131,3 +131,13 @@ def test_every_kind_of_fault_can_be_put_on(kind):
     stage.wait(100)
     assert job.word in FINAL or job.word == "RUNNING" or job.held
     assert len(struck) == 1
+
+
+def test_a_text_waits_before_its_first_line() -> None:
+    stage = Stage(nodes=2)
+    job = stage.running(nodes=2, steps=100, faults=[{"kind": "text", "text": "cascade_silent_rank", "step": 2}])
+    stage.wait(60)
+    assert job.run is not None and job.run.step == 1
+    assert "Watchdog caught" not in stage.log(job)
+    stage.wait(70)
+    assert "Watchdog caught" in stage.log(job)

@@ -111,6 +111,14 @@ def test_a_running_job_that_is_held_stays_held_at_its_next_requeue(stage):
         does(stage, "release", "0")
 
 
+def test_a_suspended_job_is_listed_as_such(stage):
+    does(stage, "suspend", "0")
+    assert listed(stage) == (0, "2|RUNNING\n1|SUSPENDED\n", "")
+    assert listed(stage, "squeue", "-h", "-t", "S", "-o", "%i %t") == (0, "1 S\n", "")
+    assert listed(stage, "squeue", "-h", "-o", "%i")[1] == "2\n1\n"
+    assert "JobState=SUSPENDED " in listed(stage, "scontrol", "show", "job", "1")[1]
+
+
 def test_a_controller_that_is_stopped(stage):
     does(stage, "stop_controller")
     assert listed(stage)[0] == 1
