@@ -3,12 +3,17 @@
 import os
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import IO
 
 ROOT = Path(__file__).resolve().parents[2]
 READ_SECONDS = "LAB_READ_SECONDS"
+LAST_WORDS = 500  # characters of what a child said before it failed
+
+
+class ChildFailed(RuntimeError):
+    """The child ended with another status than 0; the sentence quotes its last words."""
 
 
 def start(
@@ -28,3 +33,26 @@ def start(
         stderr=log,
         text=True,
     )
+
+
+def run(folder: Path, module: str, arguments: Sequence[str], each: Callable[[str], None]) -> None:
+    """Run it to its end; `each` gets every line that it prints. Raises `ChildFailed`. It never outlives the caller.
+
+    What it says on stderr is kept in `folder/stderr`.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / "stderr"
+    with path.open("wb") as log:
+        child = start(folder, module, arguments, log)
+        try:
+            for line in child.stdout or ():
+                each(line.rstrip("\n"))
+            status = child.wait()
+        finally:
+            if child.poll() is None:
+                child.kill()
+                child.wait()
+    if status:
+        words = path.read_text(errors="replace").strip().splitlines()
+        last = words[-1][:LAST_WORDS] if words else "without a word"
+        raise ChildFailed(f"the process of {module} ended with status {status}: {last}")

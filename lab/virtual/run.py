@@ -9,13 +9,11 @@ from pathlib import Path
 from lab.cases.case import Case
 from lab.score.grading import grade
 from lab.score.said import Result, Said
-from lab.virtual.child import start
+from lab.virtual.child import ChildFailed, run
 from lab.virtual.sharing import shares
 
 CASES_FILE = "cases.pickle"
-LOG_FILE = "stderr"
 TRUTH = "truth"  # folder of the truth files, beside the logs and not above them
-LAST_WORDS = 500  # characters of what a process said before it failed
 
 
 def put_on(
@@ -61,20 +59,14 @@ def _part(cases: Sequence[Case], folder: Path, seed: int, finished: Callable[[Re
     (folder / TRUTH).mkdir(parents=True)
     (folder / CASES_FILE).write_bytes(pickle.dumps(tuple(cases)))
     left = {case.name: case for case in cases}
-    with (folder / LOG_FILE).open("wb") as log:
-        child = start(folder / "site", "lab.virtual.playing", [str(folder), str(seed)], log)
-        try:
-            for line in child.stdout or ():
-                result = pickle.loads((folder / line.strip()).read_bytes())  # noqa: S301  # written by our own child
-                del left[result.case.name]
-                finished(result)
-            status = child.wait()
-        finally:
-            if child.poll() is None:
-                child.kill()
-                child.wait()
-    if left:
-        words = (folder / LOG_FILE).read_text(errors="replace").strip().splitlines()
-        why = f"its process ended with status {status}: {words[-1][:LAST_WORDS] if words else 'without a word'}"
+
+    def take(line: str) -> None:
+        result = pickle.loads((folder / line).read_bytes())  # noqa: S301  # written by our own child
+        del left[result.case.name]
+        finished(result)
+
+    try:
+        run(folder / "site", "lab.virtual.playing", [str(folder), str(seed)], take)
+    except ChildFailed as error:
         for case in left.values():
-            finished(Result(case, (), Said(), 0.0, broken=why))
+            finished(Result(case, (), Said(), 0.0, broken=str(error)))

@@ -1,0 +1,58 @@
+"""Which cases does a command line mean?"""
+
+from collections.abc import Iterable, Sequence
+
+from lab.cases.case import Case, Sort
+
+SIMULATED, SLURM = "simulated", "slurm"
+
+
+class BadChoice(ValueError):
+    """Names of cases that cannot be put on there; one sentence says which."""
+
+
+def places(case: Case) -> tuple[str, ...]:
+    """Where the case can be put on."""
+    scripts = {SIMULATED: case.simulated, SLURM: case.slurm}
+    return tuple(place for place, script in scripts.items() if script is not None)
+
+
+def choose(cases: Sequence[Case], words: Iterable[str], where: str) -> list[Case]:
+    """The cases that `words` name, in the order of the list, each once. Raises `BadChoice`.
+
+    Words are names of cases, or `all`, `short` (the reduced run of CI), `representative` (20 faults and 10 traps for
+    a real Slurm), `faults`, `traps`: of those that can be put on there.
+    """
+    known = {case.name: case for case in cases}
+    chosen: set[str] = set()
+    for word in words:
+        if word in GROUPS:
+            chosen |= {case.name for case in cases if where in places(case) and GROUPS[word](case, where)}
+        elif word not in known:
+            raise BadChoice(f"There is no case '{word[:60]}'; ./run lab --list names them.")
+        elif where not in places(known[word]):
+            raise BadChoice(
+                f"The case '{word}' can be put on only in: {', '.join(places(known[word])) or 'no place'}."
+            )
+        else:
+            chosen.add(word)
+    if not chosen:
+        raise BadChoice(f"No case that can be put on in '{where}' is meant.")
+    return [case for case in cases if case.name in chosen]
+
+
+GROUPS = {
+    "all": lambda case, where: True,
+    "short": lambda case, where: where in case.short,
+    "representative": lambda case, where: case.representative,
+    "faults": lambda case, where: case.sort is Sort.FAULT,
+    "traps": lambda case, where: case.sort is Sort.TRAP,
+}
+
+
+def listing(cases: Sequence[Case]) -> str:
+    """One line per case: fault or trap, name, where it can be put on, and what it does."""
+    width = max((len(case.name) for case in cases), default=0)
+    return "\n".join(
+        f"{case.sort:<5}  {case.name:<{width}}  {'+'.join(places(case)):<15}  {case.says}" for case in cases
+    )
