@@ -111,7 +111,7 @@ def _check(told: argparse.Namespace) -> None:
         (sum(given) != 1, "say --list, or --on simulated, slurm or fleet, or --corpus FILE; --help says more."),
         (
             told.faults != ["all"] and told.on not in (SIMULATED, SLURM),
-            "--faults goes with --on simulated or slurm.",
+            "--faults is for --on simulated and slurm.",
         ),
         (told.on != FLEET and (told.days or told.nodes), "--days and --nodes go with --on fleet."),
         (told.days is not None and told.days <= 0, "--days must be more than 0."),
@@ -148,9 +148,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--seed", type=int, default=1, metavar="N", help="of all chance; default: 1")
     parser.add_argument("--days", type=float, metavar="N", help="of the fleet")
     parser.add_argument("--nodes", type=int, metavar="N", help="of the fleet")
-    parser.add_argument(
-        "--folder", type=Path, metavar="DIR", help="keep logs, truth and databases in this new folder"
-    )
+    parser.add_argument("--folder", type=Path, metavar="DIR", help="a new folder in which logs and truth are kept")
     return parser
 
 

@@ -1,6 +1,6 @@
 """Which cases does a command line mean?"""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from lab.cases.case import Case, Sort
 
@@ -20,8 +20,8 @@ def places(case: Case) -> tuple[str, ...]:
 def choose(cases: Sequence[Case], words: Iterable[str], where: str) -> list[Case]:
     """The cases that `words` name, in the order of the list, each once. Raises `BadChoice`.
 
-    Words are names of cases, or `all`, `short` (the reduced run of CI), `representative` (20 faults and 10 traps for
-    a real Slurm), `faults`, `traps`: of those that can be put on there.
+    Words are names of cases, or, of those that can be put on there, `all`, `short` (the reduced run of CI),
+    `representative` (20 faults and 10 traps for a real Slurm), `faults`, `traps`.
     """
     known = {case.name: case for case in cases}
     chosen: set[str] = set()
@@ -32,7 +32,7 @@ def choose(cases: Sequence[Case], words: Iterable[str], where: str) -> list[Case
             raise BadChoice(f"There is no case '{word[:60]}'; ./run lab --list names them.")
         elif where not in places(known[word]):
             raise BadChoice(
-                f"The case '{word}' can be put on only in: {', '.join(places(known[word])) or 'no place'}."
+                f"The case '{word}' can only be put on on: {', '.join(places(known[word])) or 'nothing'}."
             )
         else:
             chosen.add(word)
@@ -41,7 +41,7 @@ def choose(cases: Sequence[Case], words: Iterable[str], where: str) -> list[Case
     return [case for case in cases if case.name in chosen]
 
 
-GROUPS = {
+GROUPS: dict[str, Callable[[Case, str], bool]] = {
     "all": lambda case, where: True,
     "short": lambda case, where: where in case.short,
     "representative": lambda case, where: case.representative,

@@ -37,8 +37,9 @@ def read_dues() -> Dues:
     """What the database says now."""
     with connection.cursor() as cursor:
         cursor.execute(STATEMENT, [LONG_AGO, *OPEN])
-        *times, open_recoveries, moving = cursor.fetchone()
-    return Dues(*(_seconds(time) for time in times), open_recoveries, moving)
+        row = cursor.fetchone()
+    observe_at, read_at, judge_at, decide_at, expire_at = (_seconds(at) for at in row[:5])
+    return Dues(observe_at, read_at, judge_at, decide_at, expire_at, open_recoveries=row[5], moving=row[6])
 
 
 def _seconds(text: str | datetime | None) -> float | None:

@@ -1,8 +1,7 @@
 """How does one process put on its share of the cases?
 
-`python -m lab.virtual FOLDER/site lab.virtual.playing FOLDER SEED`; FOLDER holds the cases. All of them begin at the
-same virtual moment, each on a cluster of its own. When one is over, its result is written and the name of the file
-is printed.
+`python -m lab.virtual FOLDER/site lab.virtual.playing FOLDER SEED`; FOLDER holds the cases. All begin at the same
+virtual moment, each on a cluster of its own. When one is over, its result is written and the file's name printed.
 """
 
 import heapq

@@ -1,6 +1,6 @@
-"""How is a file of labelled log text read by the product? `python -m lab.virtual FOLDER lab.virtual.texts FILE OUT META`.
+"""How does the product read a file of labelled log text?
 
-Leaves the score card in OUT and prints a line for each text.
+`python -m lab.virtual FOLDER lab.virtual.texts FILE OUT META` leaves the score card in OUT and prints a line for each text.
 """
 
 import json
