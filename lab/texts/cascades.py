@@ -5,10 +5,11 @@ lines. Wordings are those of PyTorch 2.1 (no stamp, no counters), 2.4 and 2.6.
 """
 
 import time
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 from lab.dialects.dialect import steady
 from lab.texts import gpu, programs
+from lab.texts.ends import torn_down
 from lab.texts.struck import Spoken, Struck, Text, say
 
 LIMIT_SECONDS = 120  # of a collective, as these jobs set it: before silence alone proves a hang
@@ -39,9 +40,10 @@ def work(sequence: int, operation: str, ran: float, elements: int = 268_435_456)
     )
 
 
-def in_order(spoken: Iterable[Spoken]) -> tuple[Spoken, ...]:
-    """By the true time."""
-    return tuple(sorted(spoken, key=lambda one: one.after_seconds))
+def told(struck: Struck, spoken: Iterable[Spoken], who_waits: Collection[int]) -> tuple[Spoken, ...]:
+    """By the true time; in the end the ranks that waited abort, and srun kills whoever is left."""
+    lines = sorted(spoken, key=lambda one: one.after_seconds)
+    return (*lines, *torn_down(struck, who_waits, "Aborted (core dumped)", lines[-1].after_seconds + 2.0))
 
 
 def in_26(struck: Struck, ranks: Iterable[int], operation: str = "_REDUCE_SCATTER_BASE") -> list[Spoken]:
@@ -102,33 +104,37 @@ def in_21(struck: Struck, ranks: Iterable[int]) -> list[Spoken]:
 
 def after_exception(struck: Struck) -> tuple[Spoken, ...]:
     """The program of one rank fails; that rank hangs while it ends, and all others run into their limit."""
-    return in_order([*programs.exception(struck), *in_21(struck, struck.others())])
+    return told(struck, [*programs.exception(struck), *in_21(struck, struck.others())], struck.others())
 
 
 def after_bus(struck: Struck) -> tuple[Spoken, ...]:
     """One GPU falls off the bus; hundreds of ranks run into their limit."""
-    return in_order([*gpu.off_the_bus(struck), *in_26(struck, struck.others())])
+    return told(struck, [*gpu.off_the_bus(struck), *in_26(struck, struck.others())], struck.others())
 
 
 def silent_rank(struck: Struck) -> tuple[Spoken, ...]:
     """Everybody waits and says so, but one rank says nothing at all (case B of attribution.md 6.3)."""
-    return in_order(in_26(struck, struck.others(), "ALLREDUCE"))
+    return told(struck, in_26(struck, struck.others(), "ALLREDUCE"), struck.others())
 
 
-def rank_behind(struck: Struck) -> tuple[Spoken, ...]:
-    """Everybody waits; one rank has enqueued no more than it completed: it never joined (case A)."""
+def _behind(struck: Struck) -> list[Spoken]:
     others = struck.others()
     first = min(others, key=lambda rank: noticed(struck, rank))
     after = LIMIT_SECONDS + 3.2
     head = stamp(struck, struck.rank, after, "ProcessGroupNCCL.cpp:1445")
-    told = (
+    notified = (
         f"{head} [PG 0 (default_pg) Rank {struck.rank}] Received a dump signal due to a collective timeout from  "
         f"rank {first} and we will try our best to dump the debug info. Last enqueued NCCL work: {SEQUENCE - 1}, "
         f"last completed NCCL work: {SEQUENCE - 1}.This is most likely caused by incorrect usages of collectives, "
         "e.g., wrong sizes used across ranks, the order of collectives is not same for all ranks or the scheduled "
         "collective, for some reason, didn't run."
     )
-    return in_order([*in_24(struck, others), *say(after, told)])
+    return [*in_24(struck, others), *say(after, notified)]
+
+
+def rank_behind(struck: Struck) -> tuple[Spoken, ...]:
+    """Everybody waits; one rank has enqueued no more than it completed: it never joined (case A)."""
+    return told(struck, _behind(struck), struck.others())
 
 
 def interpreter_held(struck: Struck) -> tuple[Spoken, ...]:
@@ -136,17 +142,18 @@ def interpreter_held(struck: Struck) -> tuple[Spoken, ...]:
     after = LIMIT_SECONDS + 5.0
     head = stamp(struck, struck.rank, after, "ProcessGroupNCCL.cpp:1528")
     held = f"{head} [PG 0 (default_pg) Rank {struck.rank}] Could not acquire GIL within 500 ms on exit, "
-    return in_order([*rank_behind(struck), *say(after, f"{held}possible GIL induced hang")])
+    return told(struck, [*_behind(struck), *say(after, f"{held}possible GIL induced hang")], struck.others())
 
 
 def nobody(struck: Struck) -> tuple[Spoken, ...]:
     """Every rank waits in the same collective: the counters name nobody (case C)."""
-    return in_order(in_26(struck, range(struck.ranks), "ALLREDUCE"))
+    return told(struck, in_26(struck, range(struck.ranks), "ALLREDUCE"), range(struck.ranks))
 
 
 def other_collective(struck: Struck) -> tuple[Spoken, ...]:
     """One rank waits in another collective than all others at the same place (case D): the program's mistake."""
-    return in_order([*in_26(struck, struck.others(), "ALLREDUCE"), *in_26(struck, [struck.rank], "BROADCAST")])
+    spoken = [*in_26(struck, struck.others(), "ALLREDUCE"), *in_26(struck, [struck.rank], "BROADCAST")]
+    return told(struck, spoken, range(struck.ranks))
 
 
 def watchdog_stuck(struck: Struck) -> tuple[Spoken, ...]:
@@ -159,7 +166,7 @@ def watchdog_stuck(struck: Struck) -> tuple[Spoken, ...]:
         "API (e.g., CudaEventDestroy) hang blocking the watchdog, and could be triggered by another thread holding "
         "the GIL inside a CUDA api (for example, CudaEventQuery)"
     )
-    return in_order([*say(after, stuck), *in_26(struck, struck.others(), "ALLREDUCE")])
+    return told(struck, [*say(after, stuck), *in_26(struck, struck.others(), "ALLREDUCE")], struck.others())
 
 
 TEXTS: dict[str, Text] = {

@@ -3,8 +3,10 @@
 from collections.abc import Sequence
 
 from lab.dialects.dialect import steady
+from lab.texts.ends import torn_down
 from lab.texts.struck import Spoken, Struck, Text, say
 
+EXITED = "Exited with exit code 1"
 REPORTERS = 6  # hosts that speak of a dead peer; the others only see their own collectives fail
 
 
@@ -85,7 +87,7 @@ def completion_errors(struck: Struck) -> tuple[Spoken, ...]:
             "status=IBV_WC_WR_FLUSH_ERR(5) opcode=IBV_WC_SEND(0) vendor_err=249"
         )
         lines += say(7.2 + 0.2 * place, *warns(struck, rank, "transport/net_ib.cc:2061", flushed))
-    return (*lines, *failed_calls(struck, reporters, 9.5))
+    return (*lines, *failed_calls(struck, reporters, 9.5), *torn_down(struck, reporters, EXITED, 11.0))
 
 
 def port_down(struck: Struck) -> tuple[Spoken, ...]:

@@ -15,6 +15,7 @@ from lab.cases.faults.making import (
     order,
     simulated,
     text,
+    told_by_others,
 )
 from lab.simulate.play import Fault
 
@@ -239,7 +240,7 @@ HARDWARE: tuple[Case, ...] = (
             "the lost GPU came first; hundreds of others only waited for it",
         ),
         simulated(
-            job(text("cascade_bus", 24, node=37, gpu=6, exit_code=134), nodes=64, step_seconds=25.0),
+            job(*told_by_others("cascade_bus", 24, node=37, gpu=6, exit_code=134), nodes=64, step_seconds=25.0),
             seconds=920,
             node_names=names("r", 70),
         ),

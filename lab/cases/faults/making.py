@@ -33,6 +33,12 @@ def text(name: str, step: int = STRIKE, **more: Any) -> Fault:
     return replace(Fault("text", step=step, attempt=0, node=1, text=name), **more)
 
 
+def told_by_others(name: str, step: int, *, node: int, gpu: int, exit_code: int) -> tuple[Fault, Fault]:
+    """A text that tells itself how the tasks ended, as it was not the struck one that ended first."""
+    end = Fault("silent_exit", step=step, attempt=0, node=node, gpu=gpu, exit_code=exit_code)
+    return text(name, step, node=node, gpu=gpu, ends="goes_on"), end
+
+
 def simulated(*jobs: Play, seconds: float = SECONDS, acts: tuple[Act, ...] = (), **settings: Any) -> Simulated:
     """All jobs are submitted at the start."""
     return Simulated(tuple((0.0, one) for one in jobs), seconds, acts, settings)

@@ -3,7 +3,7 @@
 from functools import partial
 
 from lab.cases.case import Case, Did, Truth
-from lab.cases.faults.making import fault, job, names, on_slurm, order, simulated, text
+from lab.cases.faults.making import STRIKE, fault, job, names, simulated, text, told_by_others
 
 _fault = partial(fault, "network")
 RESTART, EXCLUDE = (Did.RESTART,), (Did.RESTART_EXCLUDE,)
@@ -15,11 +15,14 @@ NETWORK: tuple[Case, ...] = (
         "six hosts report status 12 to one peer, which says nothing itself",
         Truth("crash", LAYERS, True, EXCLUDE, "whom several hosts name, and who names nobody, is the culprit"),
         simulated(
-            job(text("completion_errors", node=19, gpu=2, exit_code=1), nodes=32, step_seconds=6.0),
+            job(
+                *told_by_others("completion_errors", STRIKE, node=19, gpu=2, exit_code=1),
+                nodes=32,
+                step_seconds=6.0,
+            ),
             seconds=320,
             node_names=names("ib", 36),
         ),
-        slurm=on_slurm(order("text", text="completion_errors", rank=1), nodes=3),
         short=("simulated",),
     ),
     _fault(

@@ -3,7 +3,17 @@
 from functools import partial
 
 from lab.cases.case import Case, Did, Truth
-from lab.cases.faults.making import AGAIN_SECONDS, fault, job, names, on_slurm, order, simulated, text
+from lab.cases.faults.making import (
+    AGAIN_SECONDS,
+    fault,
+    job,
+    names,
+    on_slurm,
+    order,
+    simulated,
+    text,
+    told_by_others,
+)
 
 _fault = partial(fault, "program")
 AT_START = 1  # before the first step
@@ -141,7 +151,7 @@ PROGRAMS: tuple[Case, ...] = (
             "the exception came first, all others only waited for that rank, and it is worth one restart",
         ),
         simulated(
-            job(text("cascade_exception", 24, node=4, gpu=5, exit_code=134), nodes=8, step_seconds=25.0),
+            job(*told_by_others("cascade_exception", 24, node=4, gpu=5, exit_code=134), nodes=8, step_seconds=25.0),
             seconds=920,
             node_names=names("lx", 10),
         ),

@@ -3,7 +3,17 @@
 from functools import partial
 
 from lab.cases.case import Case, Did, Truth
-from lab.cases.faults.making import SILENCE_SECONDS, STRIKE, fault, job, names, on_slurm, order, simulated, text
+from lab.cases.faults.making import (
+    SILENCE_SECONDS,
+    STRIKE,
+    fault,
+    job,
+    names,
+    on_slurm,
+    order,
+    simulated,
+    told_by_others,
+)
 from lab.simulate.play import Fault
 
 _fault = partial(fault, "silence")
@@ -18,9 +28,9 @@ def _hang(**more: int | str) -> Fault:
     return Fault("hang", step=STRIKE, attempt=0, **more)  # type: ignore[arg-type]
 
 
-def _watchdogs(what: str, node: int, gpu: int) -> Fault:
+def _watchdogs(what: str, node: int, gpu: int) -> tuple[Fault, Fault]:
     """The watchdogs speak after two minutes and abort their processes."""
-    return text(what, CASCADE_STEP, node=node, gpu=gpu, exit_code=134)
+    return told_by_others(what, CASCADE_STEP, node=node, gpu=gpu, exit_code=134)
 
 
 SILENCE: tuple[Case, ...] = (
@@ -105,7 +115,7 @@ SILENCE: tuple[Case, ...] = (
             "the silent rank holds up all others; without a witness on its host the first restart excludes nobody",
         ),
         simulated(
-            job(_watchdogs("cascade_silent_rank", 6, 3), nodes=8, step_seconds=CASCADE_STEP_SECONDS),
+            job(*_watchdogs("cascade_silent_rank", 6, 3), nodes=8, step_seconds=CASCADE_STEP_SECONDS),
             seconds=CASCADE_SECONDS,
             node_names=names("hgx", 10),
         ),
@@ -122,7 +132,7 @@ SILENCE: tuple[Case, ...] = (
             "the rank that never joined is the culprit, stuck on its CPU: hardware is not excluded for that",
         ),
         simulated(
-            job(_watchdogs("cascade_rank_behind", 41, 2), nodes=64, step_seconds=CASCADE_STEP_SECONDS),
+            job(*_watchdogs("cascade_rank_behind", 41, 2), nodes=64, step_seconds=CASCADE_STEP_SECONDS),
             seconds=CASCADE_SECONDS,
             node_names=names("r", 70),
         ),
@@ -132,7 +142,7 @@ SILENCE: tuple[Case, ...] = (
         "32 watchdogs; the rank that never joined says that its interpreter does not answer",
         Truth("hang", ("application",), True, RESTART, "the rank that never joined is stuck in the program"),
         simulated(
-            job(_watchdogs("cascade_interpreter_held", 2, 5), nodes=4, step_seconds=CASCADE_STEP_SECONDS),
+            job(*_watchdogs("cascade_interpreter_held", 2, 5), nodes=4, step_seconds=CASCADE_STEP_SECONDS),
             seconds=CASCADE_SECONDS,
         ),
     ),
@@ -147,7 +157,7 @@ SILENCE: tuple[Case, ...] = (
             "everybody has joined: the fabric or a kernel is stuck, nobody is named: once more on the same nodes",
         ),
         simulated(
-            job(_watchdogs("cascade_nobody", 0, 0), nodes=8, step_seconds=CASCADE_STEP_SECONDS),
+            job(*_watchdogs("cascade_nobody", 0, 0), nodes=8, step_seconds=CASCADE_STEP_SECONDS),
             seconds=CASCADE_SECONDS,
             node_names=names("hgx", 10),
         ),
@@ -163,7 +173,7 @@ SILENCE: tuple[Case, ...] = (
             "ranks that call different collectives are the program's mistake",
         ),
         simulated(
-            job(_watchdogs("cascade_other_collective", 1, 6), step_seconds=CASCADE_STEP_SECONDS),
+            job(*_watchdogs("cascade_other_collective", 1, 6), step_seconds=CASCADE_STEP_SECONDS),
             seconds=CASCADE_SECONDS,
         ),
     ),
@@ -178,7 +188,7 @@ SILENCE: tuple[Case, ...] = (
             "a call of the driver blocks on that rank's host, which is excluded only when it comes again",
         ),
         simulated(
-            job(_watchdogs("cascade_watchdog_stuck", 3, 0), nodes=4, step_seconds=CASCADE_STEP_SECONDS),
+            job(*_watchdogs("cascade_watchdog_stuck", 3, 0), nodes=4, step_seconds=CASCADE_STEP_SECONDS),
             seconds=CASCADE_SECONDS,
             node_names=names("node", 6),
         ),
