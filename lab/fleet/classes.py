@@ -55,8 +55,8 @@ def _fault(
     return Kind(Case(f"fleet.{name}", Sort.FAULT, group, says, truth), faults, mended, least_nodes)
 
 
-def _trap(name: str, says: str, why: str, *faults: Fault) -> Kind:
-    truth = Truth("none", (), False, (Did.NONE,), why)
+def _trap(name: str, says: str, why: str, *faults: Fault, actions: tuple[Did, ...] = (Did.NONE,)) -> Kind:
+    truth = Truth("none", (), False, actions, why)
     return Kind(Case(f"fleet.{name}", Sort.TRAP, "trap", says, truth), faults)
 
 
@@ -201,7 +201,13 @@ STORAGE = _fault(
 
 EVALUATION = _trap("evaluation", "one long evaluation", "a phase is no hang", Fault("pause"))
 LONG_SAVE = _trap("long_save", "one save that takes long", "a phase is no hang", Fault("pause"))
-STALL = _trap("stall", "the shared file system stands still for a while", "it goes on by itself", Fault("pause"))
+STALL = _trap(
+    "stall",
+    "the shared file system stands still for a while",
+    "it goes on by itself; one incident for a person at most, and no mass restart",
+    Fault("pause"),
+    actions=(Did.NONE, Did.ASK),
+)
 CANCELLED = _trap("cancelled", "its user cancels it", "a wish is no failure", Fault("cancel"))
 TIME_LIMIT = _trap("time_limit", "it asked for too little time", "a limit is no failure", Fault("timeout"))
 PREEMPTED = _trap("preempted", "it makes room for others", "Slurm deals with it itself", Fault("preempt"))

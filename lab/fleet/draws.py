@@ -2,7 +2,7 @@
 
 import math
 import random
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import TypeVar
 
 from lab.fleet import published
@@ -44,15 +44,11 @@ def within(dice: random.Random, border: tuple[float, float]) -> float:
     return dice.uniform(*border)
 
 
-def times(dice: random.Random, rate: float, start: float, end: float) -> list[float]:
+def times(dice: random.Random, rate: float, start: float, end: float) -> Iterator[float]:
     """Moments from `start` to `end` (seconds) of something that happens `rate` times a day, without memory."""
-    found, at = [], start
-    while rate > 0:
-        at += dice.expovariate(rate) * published.DAY
-        if at >= end:
-            break
-        found.append(at)
-    return found
+    at = start
+    while rate > 0 and (at := at + dice.expovariate(rate) * published.DAY) < end:
+        yield at
 
 
 def mean_size(most: int) -> float:

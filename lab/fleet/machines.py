@@ -1,6 +1,6 @@
 """When does which node break, and what is struck by it? Failures, lemons, shared causes, maintenance."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from lab.fleet import draws, published
 from lab.fleet.classes import HARDWARE_PART, HOST, MACHINE, STALL, STORAGE, SWITCH, Kind
@@ -45,7 +45,7 @@ class Machines:
         """Somebody has repaired the node. A lemon stays one."""
         self.broken.pop(name, None)
 
-    def _times(self, word: str, rate: float) -> list[float]:
+    def _times(self, word: str, rate: float) -> Iterator[float]:
         dice = draws.chance(self._options.seed, word)
         return draws.times(dice, rate, self._options.start, self._options.end)
 

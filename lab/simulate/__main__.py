@@ -61,7 +61,7 @@ def _parser() -> argparse.ArgumentParser:
     verbs = parser.add_subparsers(dest="verb", required=True)
     verb = verbs.add_parser("serve", help="serve clusters until SIGTERM")
     verb.add_argument("folders", metavar="DIR", nargs="+", type=Path, help="folder of a cluster, made when missing")
-    verb.add_argument("--scenario", metavar="NAME|FILE", default="quiet", help="demo, quiet, or a file")
+    verb.add_argument("--scenario", metavar="NAME|FILE", default="quiet", help="demo, fleet, quiet, or a file")
     verb = verbs.add_parser("submit", help="submit one job and print its number")
     verb.add_argument("folder", metavar="DIR", type=Path)
     verb.add_argument("--play", metavar="FILE", required=True, help="JSON: what the job does")

@@ -10,6 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Protocol
 
+from lab.fleet.served import FleetScenario
 from lab.simulate.demo import Demo
 from lab.simulate.model import Cluster, ControllerDown
 from lab.simulate.play import BadPlay, Play, play_of
@@ -74,7 +75,7 @@ class Written:
             self._done += 1
 
 
-BUILT_IN: dict[str, Callable[[], Scenario]] = {"demo": Demo, "quiet": Quiet}
+BUILT_IN: dict[str, Callable[[], Scenario]] = {"demo": Demo, "fleet": FleetScenario, "quiet": Quiet}
 
 
 def scenario_of(name: str) -> Scenario:

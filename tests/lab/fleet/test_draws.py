@@ -64,7 +64,7 @@ def test_causes_come_as_often_as_counted() -> None:
 
 def test_moments_without_memory_come_at_their_rate() -> None:
     rate = published.NODE_DAY_RATE / HARDWARE_PART
-    days = [draws.times(chance(7, node), rate, 0.0, 30 * published.DAY) for node in range(2000)]
+    days = [list(draws.times(chance(7, node), rate, 0.0, 30 * published.DAY)) for node in range(2000)]
     assert sum(map(len, days)) * HARDWARE_PART / 60_000 == pytest.approx(0.0065, rel=0.1)
 
 

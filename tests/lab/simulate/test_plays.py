@@ -146,7 +146,7 @@ def test_a_bad_scenario_is_refused(tmp_path, text, sentence):
 
 
 def test_an_unknown_scenario_is_refused():
-    with pytest.raises(BadScenario, match=r"There is no scenario 'nothing' \(demo, quiet, or a file: "):
+    with pytest.raises(BadScenario, match=r"There is no scenario 'nothing' \(demo, fleet, quiet, or a file: "):
         scenario_of("nothing")
 
 
