@@ -3,7 +3,7 @@
 import contextlib
 import subprocess
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -20,19 +20,22 @@ from lab.slurm.layout import Partition
 SETTLED_SECONDS = 10.0  # after a job has ended or was held by Slurm: the product had its time to speak
 COMPLETED_SECONDS = 3.0
 RESTARTS = frozenset({Did.RESTART, Did.RESTART_EXCLUDE})
-NOT_PUT_ON = "the injection did not take place"
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a case is put on. `tag` stands for its name wherever the product could look; `port` is the first of
-    a block; `truth` is outside the folders that the product reads."""
+    """Where a case is put on, and who says what the product said of some jobs.
+
+    `tag` stands for its name wherever the product could look; `truth` is outside the folders that it reads; `port`
+    is the first of a block.
+    """
 
     slurm: SlurmCluster
     partition: Partition
     tag: str
     truth: Path
     port: Callable[[], int]
+    said: Callable[[Sequence[int]], Said]
 
 
 class Playing:
@@ -82,7 +85,7 @@ class Playing:
                 self._do(act)
             self._prove()
 
-    def over(self, said: Callable[[], Said]) -> bool:
+    def over(self) -> bool:
         """Whether there is nothing to wait for: a trap is watched to its end, a fault until its jobs settle."""
         if self.broken or self.seconds >= self.script.seconds:
             return True
@@ -90,21 +93,22 @@ class Playing:
             return False
         if not all(self._settled(number) for number in self.scene.jobs):
             return False
-        return not _open_restarts(said())
+        return not _open_restarts(self._said())
 
-    def end(self, said: Callable[[], Said]) -> Result:
+    def end(self) -> Result:
         """Read what was said, cancel what still runs, and give the result."""
-        told = Said() if self.broken and not self.scene.jobs else said()
+        told = self._said()
         if self.scene.jobs and not self.scene.away:
             with contextlib.suppress(subprocess.SubprocessError):
                 self.place.slurm.client(["scancel", *map(str, self.scene.jobs)])
-        deeds = self.deeds()
-        broken = self.broken or ("" if deeds else f"{NOT_PUT_ON} within {self.seconds:.0f} s")
-        return Result(self.case, named(deeds, self.case), told, self.healthy_seconds, broken)
+        return Result(self.case, named(self.deeds(), self.case), told, self.healthy_seconds, self.broken)
 
     def deeds(self) -> list[truth.Injected]:
         """What was done by now, by the trainer and from outside."""
         return truth.read([self.place.truth])
+
+    def _said(self) -> Said:
+        return self.place.said(self.scene.jobs) if self.scene.jobs else Said()
 
     def _submit(self, place: int) -> None:
         layout, tag = self.place.slurm.layout, self.place.tag

@@ -13,6 +13,7 @@ from lab.real.playing import Place, Playing
 from lab.real.queue import Listed, look
 from lab.real.reading import Reading
 from lab.real.rig import POLICY_SAYS, Rig, rig
+from lab.score.grading import grade
 from lab.score.said import Result
 from lab.slurm.layout import PORTS_EACH, answers
 
@@ -75,17 +76,16 @@ class _Round:
             listed = self._listed(playing)
             for one in list(playing):
                 one.look(listed)
-                said = lambda one=one: self._reading.said(one.scene.jobs)  # noqa: E731  # asked only when needed
-                if one.over(said):
+                if one.over():
                     playing.remove(one)
-                    results.append(one.end(said))
+                    results.append(one.end())
                     self._say(told(results[-1], one.seconds))
             time.sleep(PAUSE)
         return results
 
     def _begin(self, plan: Planned) -> Playing:
         truth = self._truth / f"{plan.tag}.jsonl"
-        place = Place(self._slurm, plan.partition, plan.tag, truth, lambda: _free(self._ports))
+        place = Place(self._slurm, plan.partition, plan.tag, truth, lambda: _free(self._ports), self._reading.said)
         playing = Playing(plan.case, place)
         playing.begin()
         return playing
@@ -106,13 +106,11 @@ class _Round:
 
 
 def told(result: Result, seconds: float) -> str:
-    """One line on a case that is over."""
-    case, said = result.case, result.said
-    if result.broken:
-        return f"{case.sort} {case.name}: not put on: {result.broken}"
-    did = ", ".join(f"{one.did}{' ' + ' '.join(one.nodes) if one.nodes else ''}" for one in said.advice)
-    states = ", ".join(said.states.values()) or "unknown to the product"
-    return f"{case.sort} {case.name}: {did or 'no advice'}; {states}; {seconds:.0f} s"
+    """One line on a case that is over; without a deed in its truth file it was not put on."""
+    case, graded = result.case, grade(result, "slurm")
+    if not graded.counted:
+        return f"{case.sort} {case.name}: {graded.standing}: {graded.why}; {seconds:.0f} s"
+    return f"{case.sort} {case.name}: {graded.said}: {'; '.join(graded.wrong) or 'right'}; {seconds:.0f} s"
 
 
 def _next(waiting: Sequence[Planned], playing: Sequence[Playing]) -> Planned | None:

@@ -11,8 +11,9 @@ import pytest
 
 from lab.cases.case import Act, Did, Sort
 from lab.parts.running import PYTHON, ROOT, Running, until
-from lab.real.playing import NOT_PUT_ON
 from lab.real.run import put_on
+from lab.score.grade import Standing
+from lab.score.grading import grade
 from lab.score.said import Result
 from tests.lab.real.making import a_case
 
@@ -83,7 +84,8 @@ def test_what_is_done_from_outside_counts_as_done(run) -> None:
 def test_a_fault_that_did_not_happen_is_reported_as_not_put_on(run) -> None:
     result = run[1]["telltale-never"]
     assert result.injected == ()
-    assert result.broken.startswith(NOT_PUT_ON)
+    assert not result.broken
+    assert grade(result, "slurm").standing is Standing.NOT_PUT_ON
     assert any("telltale-never: not put on" in line for line in run[2])
 
 
