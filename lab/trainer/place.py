@@ -21,8 +21,8 @@ class Place:
 
     @property
     def per_host(self) -> int:
-        """Ranks on each host."""
-        return max(1, self.world // len(self.hosts))
+        """Ranks on each host but the last, which may have fewer (Slurm's block distribution)."""
+        return -(-self.world // len(self.hosts))
 
 
 def place_of(environment: Mapping[str, str]) -> Place:

@@ -111,6 +111,7 @@ def test_a_rank_knows_its_place() -> None:
     place = place_of(SLURM)
     assert (place.rank, place.world, place.host, place.hosts) == (2, 4, "gpu02", ("gpu01", "gpu02"))
     assert (place.job, place.attempt, place.per_host) == (71, 3, 2)
+    assert place_of({**SLURM, "SLURM_NTASKS": "3"}).per_host == 2
     place = place_of(TORCHRUN)
     assert (place.rank, place.world, place.job, place.attempt) == (1, 2, 0, 1)
     place = place_of({**SLURM, **TORCHRUN})  # torchrun below srun: its ranks, Slurm's attempts
