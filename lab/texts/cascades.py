@@ -43,7 +43,7 @@ def work(sequence: int, operation: str, ran: float, elements: int = 268_435_456)
 def told(struck: Struck, spoken: Iterable[Spoken], who_waits: Collection[int]) -> tuple[Spoken, ...]:
     """By the true time; in the end the ranks that waited abort, and srun kills whoever is left."""
     lines = sorted(spoken, key=lambda one: one.after_seconds)
-    return (*lines, *torn_down(struck, who_waits, "Aborted (core dumped)", lines[-1].after_seconds + 2.0))
+    return (*lines, *torn_down(struck, who_waits, "Aborted (core dumped)", lines[-1].after_seconds + 2.0, "Killed"))
 
 
 def in_26(struck: Struck, ranks: Iterable[int], operation: str = "_REDUCE_SCATTER_BASE") -> list[Spoken]:

@@ -7,8 +7,12 @@ from lab.texts.struck import Spoken, Struck, say
 WAIT_SECONDS = 62  # KillWait of 60 s, and two more
 
 
-def torn_down(struck: Struck, first: Collection[int], how: str, after: float) -> tuple[Spoken, ...]:
-    """The ranks `first` end by themselves (`how`: `Exited with exit code 1`, …), then srun kills the others.
+def torn_down(
+    struck: Struck, first: Collection[int], how: str, after: float, others_end: str = "Terminated"
+) -> tuple[Spoken, ...]:
+    """The ranks `first` end by themselves (`how`: `Exited with exit code 1`, …), then srun ends the others.
+
+    Those obey SIGTERM unless they are stuck: then it takes SIGKILL (`others_end` is `Killed`).
 
     srun prints the tasks of a node that ended alike in one line.
     """
@@ -17,7 +21,7 @@ def torn_down(struck: Struck, first: Collection[int], how: str, after: float) ->
     return (
         *say(after, *_told(struck, set(first), how)),
         *say(after + 0.5, aborted),
-        *say(after + 1.5, *_told(struck, others, "Killed")),
+        *say(after + 1.5, *_told(struck, others, others_end)),
     )
 
 
