@@ -14,7 +14,7 @@ class Options:
     job to be seen by a slow poll. No limit of the product differs from its default. `mode` is the cluster's.
     """
 
-    days: float = 7.0
+    days: float = 2.0
     nodes: int = 512
     seed: int = 1
     mode: str = "action"
