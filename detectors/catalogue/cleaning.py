@@ -118,9 +118,17 @@ def is_own(text: str, names: frozenset[str]) -> bool:
     return _KEY.search(text) is not None or any(name in names for name in _QUOTED_NAME.findall(text))
 
 
+_BAR = "%|"
+
+
 def _last_state(text: str) -> str:
-    """The last piece between carriage returns that says anything."""
+    """The last piece between carriage returns that says anything.
+
+    Where a bar was wiped away for a line of metrics, both are kept: the bar tells the step that the metrics are of.
+    """
     pieces = [piece for piece in text.split("\r") if piece.strip()]
+    if len(pieces) > 1 and pieces[-1].startswith("{'") and _BAR in pieces[-2]:
+        return f"{pieces[-2].rstrip()} {pieces[-1]}"
     return pieces[-1] if pieces else ""
 
 

@@ -16,7 +16,7 @@ STEPS, BARS, EPOCHS = 0, 1, 2
 LONGEST_STEP_SECONDS = 7 * 86400.0
 
 _LOSS = re.compile(
-    r"loss(?:/train/total)?['\"]?\s{0,3}[:=|]\s{0,6}'?"
+    r"loss(?:/train/total)?['\"]?(?:\s{0,3}[:=|]\s{0,6}| )'?"
     r"(?P<loss>-?\d[\d.]{0,20}(?:[eE][+\-]?\d{1,3})?|nan|NaN|-?inf)\b"
 )
 _LOSS_NAMES = ("lm ", "train_", "reduced_train_", "actor/pg_")  # what may stand before it without a gap

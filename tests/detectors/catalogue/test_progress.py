@@ -4,6 +4,7 @@ import pytest
 
 from detectors.catalogue.catalogue import catalogue
 from detectors.catalogue.entries import Signature
+from detectors.catalogue.kind import AnomalyKind
 from tests.detectors.catalogue.building import Watching, at, records, step_line, unstamped_steps
 
 DIALECTS: dict[str, tuple[int | None, float | None, float | None]] = {
@@ -24,7 +25,7 @@ DIALECTS: dict[str, tuple[int | None, float | None, float | None]] = {
     "prog.verl": (12, 81.2, 0.012),
     "prog.llamafactory_jsonl": (120, None, 1.2),
     "prog.iteration": (12, 0.8124, 3.1),
-    "prog.step_loss": (1200, None, None),
+    "prog.step_loss": (1200, None, 3.011),
     "prog.meters": (12 * 1251 + 300, None, 5.912),
     "prog.fairseq": (997, None, 11.557),
     "prog.epoch": (3, 412.07, None),
@@ -70,6 +71,21 @@ def test_rhythm_of_a_backlog_comes_from_the_lines() -> None:
     watching = Watching()
     watching.see(records([step_line(step, 2.0) for step in range(1, 50)], seconds=9000))
     assert watching.outcome.progress.baseline_step_seconds == pytest.approx(2.0)
+
+
+def test_a_bar_that_is_wiped_away_for_its_metrics_tells_the_step() -> None:
+    bar = " 24%|██▍       | 120/500 [00:30<01:35,  4.00it/s]"
+    wiped = "{'loss': 2.31, 'grad_norm': 0.4, 'learning_rate': 4.9e-05, 'epoch': 0.24}"
+    outcome = Watching().see(records([f"{bar}\r{' ' * 50}\r{wiped}"]))
+    (point,) = outcome.points
+    assert (point.step, point.loss, outcome.progress.last_step) == (120, 2.31, 120)
+
+
+@pytest.mark.parametrize("loss", ["loss nan", "loss: nan", "loss=nan", "loss | nan"])
+def test_a_loss_that_is_no_number_however_it_is_written(loss: str) -> None:
+    watching = Watching()
+    watching.see(records([f"step {number} | {loss} | lr 1.0e-04" for number in range(7, 10)], every=10))
+    assert [found.kind for found in watching.findings.values()] == [AnomalyKind.NAN]
 
 
 def test_a_step_is_dated_by_its_own_stamp() -> None:
