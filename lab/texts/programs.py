@@ -140,7 +140,7 @@ def cuda_memory_foreign(struck: Struck) -> tuple[Spoken, ...]:
     return alone(struck, (MAIN, STEP), error)
 
 
-def data_error(struck: Struck) -> tuple[Spoken, ...]:
+def broken_sample(struck: Struck) -> tuple[Spoken, ...]:
     """One sample cannot be decoded."""
     read = ("/opt/train/reader.py", 52, "__getitem__", 'return raw.decode("utf-8")')
     worker = f"Caught UnicodeDecodeError in DataLoader worker process {struck.gpu % 4}.\nOriginal "
@@ -226,7 +226,7 @@ TEXTS: dict[str, Text] = {
     "cuda_memory_at_start": cuda_memory_at_start,
     "cuda_memory_later": cuda_memory_later,
     "cuda_memory_foreign": cuda_memory_foreign,
-    "data_error": data_error,
+    "data_error": broken_sample,
     "file_missing": file_missing,
     "refused": refused,
     "port_in_use": port_in_use,
