@@ -13,7 +13,6 @@ from typing import NoReturn
 from lab.cases.catalogue import CASES
 from lab.choosing import GROUPS, SIMULATED, SLURM, BadChoice, choose, listing
 from lab.fleet.options import Options
-from lab.fleet.run import Broken
 from lab.measuring import Measured, measure_cases, measure_corpus, measure_fleet
 from lab.score.docs import NoPlace, write
 from lab.score.labelled import BadCorpus
@@ -63,7 +62,7 @@ def main(argv: Sequence[str]) -> int:
     except (_Mistake, BadChoice, BadCorpus, NoPlace) as mistake:
         say(str(mistake))
         return WRONG
-    except (ChildFailed, Broken, LabError, OSError) as error:
+    except (ChildFailed, LabError, OSError) as error:
         say(f"the lab failed: {error}")
         return INCOMPLETE
     print(measured.text)

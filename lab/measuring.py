@@ -47,7 +47,7 @@ def measure_cases(cases: Sequence[Case], where: str, seed: int, folder: Path, sa
 
 
 def measure_fleet(options: Options, folder: Path, say: Say) -> Measured:
-    """Live through a fleet with the product and without. Raises `Broken`."""
+    """Live through a fleet with the product and without. Raises `ChildFailed`."""
     began = time.monotonic()
     fleet = put_on_fleet(options, folder / "fleet", say)
     found = _measured(score(fleet.results, "fleet", _meta(began, options.seed)))

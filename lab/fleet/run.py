@@ -15,18 +15,15 @@ from lab.fleet.ledger import Ledger
 from lab.fleet.options import Options
 from lab.fleet.result import FleetResult
 from lab.fleet.results import commands_without_advice, results_of
-from lab.virtual.child import start
-
-
-class Broken(RuntimeError):
-    """The process that watched the fleet failed; the text says with what."""
+from lab.virtual.child import run as run_child
 
 
 def put_on(options: Options, folder: Path, say: Callable[[str], None]) -> FleetResult:
     """The fleet of `options` with the product and, from the same seed, with people alone.
 
     `folder` (made, and emptied of an earlier run) takes the site and the logs; `say` is told of every virtual day.
-    In monitor mode the product changes nothing, so that the fleet without it is the fleet watched in monitor mode.
+    Raises `ChildFailed`. In monitor mode the product changes nothing, so that the fleet without it is the fleet
+    watched in monitor mode.
     """
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
@@ -55,19 +52,6 @@ def live_alone(options: Options) -> Ledger:
 
 
 def _watched(options: Options, folder: Path, say: Callable[[str], None]) -> Kept:
-    with (folder / "stderr").open("wb") as log:
-        words = (str(folder), json.dumps(told_of(options)))
-        child = start(folder, "lab.fleet.watched", words, log)
-        try:
-            if child.stdout is not None:
-                for line in child.stdout:
-                    say(line.rstrip("\n"))
-            status = child.wait()
-        finally:
-            if child.poll() is None:
-                child.kill()
-                child.wait()
-    if status:
-        raise Broken((folder / "stderr").read_text(errors="replace")[-2000:])
+    run_child(folder, "lab.fleet.watched", (str(folder), json.dumps(told_of(options))), say, on_disk=True)
     kept: Kept = pickle.loads((folder / KEPT).read_bytes())  # noqa: S301  # written by our own child just now
     return kept

@@ -10,7 +10,7 @@ import os
 import sys
 from pathlib import Path
 
-from lab.virtual.child import READ_SECONDS
+from lab.virtual.child import ON_DISK
 from lab.virtual.django import prepare
 
 GC_THRESHOLD = (50_000, 20, 20)  # the ORM makes many objects and few cycles: a tenth of the time less
@@ -22,8 +22,8 @@ def main(arguments: list[str]) -> int:
         sys.stderr.write("python -m lab.virtual FOLDER MODULE [ARGUMENT…]\n")
         return 2
     folder, module, *rest = arguments
-    read_seconds = os.environ.pop(READ_SECONDS, "")
-    prepare(Path(folder), float(read_seconds) if read_seconds else None)
+    on_disk = bool(os.environ.pop(ON_DISK, ""))
+    prepare(Path(folder), on_disk=on_disk)
     gc.freeze()
     gc.set_threshold(*GC_THRESHOLD)
     status: int = importlib.import_module(module).main(rest)

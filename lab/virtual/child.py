@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import IO
 
 ROOT = Path(__file__).resolve().parents[2]
-READ_SECONDS = "LAB_READ_SECONDS"
+ON_DISK = "LAB_ON_DISK"
 LAST_WORDS = 500  # characters of what a child said before it failed
 
 
@@ -17,13 +17,19 @@ class ChildFailed(RuntimeError):
 
 
 def start(
-    folder: Path, module: str, arguments: Sequence[str], log: IO[bytes], read_seconds: float | None = None
+    folder: Path,
+    module: str,
+    arguments: Sequence[str],
+    log: IO[bytes],
+    *,
+    on_disk: bool = False,
 ) -> "subprocess.Popen[str]":
     """Start `module.main(arguments)` with an empty site in `folder`; its stdout is a pipe of lines.
 
-    `log` takes what the child says on stderr. `read_seconds`: how often the site reads logs, if not as usual.
+    `log` takes what the child says on stderr. `on_disk`: its database is a file in `folder` and not in memory,
+    which a month would fill.
     """
-    environment = os.environ | ({READ_SECONDS: f"{read_seconds:g}"} if read_seconds else {})
+    environment = os.environ | ({ON_DISK: "1"} if on_disk else {})
     return subprocess.Popen(
         [sys.executable, "-m", "lab.virtual", str(folder), module, *arguments],
         cwd=ROOT,
@@ -35,7 +41,9 @@ def start(
     )
 
 
-def run(folder: Path, module: str, arguments: Sequence[str], each: Callable[[str], None]) -> None:
+def run(
+    folder: Path, module: str, arguments: Sequence[str], each: Callable[[str], None], *, on_disk: bool = False
+) -> None:
     """Run it to its end; `each` gets every line that it prints. Raises `ChildFailed`. It never outlives the caller.
 
     What it says on stderr is kept in `folder/stderr`.
@@ -43,7 +51,7 @@ def run(folder: Path, module: str, arguments: Sequence[str], each: Callable[[str
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / "stderr"
     with path.open("wb") as log:
-        child = start(folder, module, arguments, log)
+        child = start(folder, module, arguments, log, on_disk=on_disk)
         try:
             for line in child.stdout or ():
                 each(line.rstrip("\n"))

@@ -1,4 +1,4 @@
-"""How does a process get a site of its own, with an empty database in memory?
+"""How does a process get a site of its own, with an empty database?
 
 Must run before anything of the product's rooms is imported: models need a configured Django.
 """
@@ -12,20 +12,18 @@ from django.core.management import call_command
 SETTINGS = "recovery_site.settings"
 
 
-def prepare(folder: Path, read_seconds: float | None = None) -> None:
+def prepare(folder: Path, *, on_disk: bool = False) -> None:
     """Configure Django for this process and make every table. `folder` takes what the site keeps beside them.
 
-    No setting of the caller's leaks in. `read_seconds`: how often logs are read, when not as by default.
+    No setting of the caller's leaks in. The database is in memory, or `on_disk` in `folder`.
     """
     for name in [name for name in os.environ if name.startswith("REKINDLE_")]:
         del os.environ[name]
     os.environ |= {
         "DJANGO_SETTINGS_MODULE": SETTINGS,
         "REKINDLE_STATE_DIR": str(folder),
-        "REKINDLE_DATABASE_URL": "sqlite:///:memory:",
+        "REKINDLE_DATABASE_URL": "" if on_disk else "sqlite:///:memory:",
         "REKINDLE_LOG_LEVEL": "WARNING",
     }
-    if read_seconds is not None:
-        os.environ["REKINDLE_READ_SECONDS"] = f"{read_seconds:g}"
     django.setup()
     call_command("migrate", verbosity=0)
