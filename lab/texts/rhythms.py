@@ -100,7 +100,7 @@ def watcher(struck: Struck) -> tuple[Spoken, ...]:
         Spoken(0, f"controller: this host is {struck.host}; following the listing of the cluster every 15 s"),
         Spoken(1, "controller: lease taken, mode action, acting on jobs whose comment asks for it"),
         Spoken(2, "watchdog: releases a job that was held for longer than 5 min without advice"),
-        Spoken(3 + HOUR, "controller: 240 listings read, 0 advice, 0 commands in the last hour"),
+        Spoken(HOUR + 60, "controller: 240 listings read, 0 advice, 0 commands in the last hour"),
     )
 
 

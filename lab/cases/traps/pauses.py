@@ -128,7 +128,7 @@ PAUSES: tuple[Case, ...] = (
         "watcher-job",
         "a job that trains nothing and is silent for an hour: a controller of Rekindle itself",
         "there never was a step that could be missing, and nobody judges itself",
-        simulated(job(speaks("watcher"), steps=0, checkpoint_every=0, name="rekindle-controller"), seconds=3660),
+        simulated(job(speaks("watcher"), steps=0, checkpoint_every=0, name="rekindle-controller"), seconds=3720),
         trap=2,
     ),
     trap(
