@@ -7,7 +7,7 @@ why it may be left out.
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator
 from dataclasses import dataclass, field
 from datetime import timedelta
 
@@ -202,7 +202,8 @@ class Controlling(Beat):
     """The controllers of clusters on which something is advised or begun, and each once at its start.
 
     A pass without either asks three questions and does nothing; its lease is extended again by the next pass,
-    under the same fencing number, even when it has run out meanwhile.
+    under the same fencing number, even when it has run out meanwhile. Nor does a pass do anything that sees what
+    the one before saw, while the controller leaves every job of it alone.
     """
 
     every = default_seconds("controller", "poll_seconds")
@@ -210,22 +211,36 @@ class Controlling(Beat):
 
     def due_at(self) -> float | None:
         """Now, while there is one."""
-        return self.now if any(True for _ in self._active()) else None
+        return self.now if self._active() else None
 
     def run(self) -> None:
         """Each makes its passes."""
-        for one in list(self._active()):
+        for one, shown in self._active():
             one.introduced = True
-            one.hands.run_passes()
+            one.hands.run_passes(shown)
 
-    def _active(self) -> Iterator[Watched]:
-        keys: set[int] = set()
-        if self.stage.dues.expire_at is not None:  # an advice is open
-            given = Advice.objects.filter(state__in=OPEN).exclude(operation=Operation.WAIT.value)
-            keys = set(given.values_list("attempt__job__cluster_id", flat=True))
+    def _active(self) -> list[tuple[Watched, Hashable]]:
+        """Each with what it can see."""
+        given = self._given()
+        active: list[tuple[Watched, Hashable]] = []
         for one in self.stage.watched.values():
-            if one.key in keys or one.hands.busy or not one.introduced:
-                yield one
+            advice = given.get(one.key, ())
+            if not advice and not one.hands.busy and one.introduced:
+                continue
+            shown = (tuple(advice), one.listed())
+            if not one.hands.rests(shown, len(advice)):
+                active.append((one, shown))
+        return active
+
+    def _given(self) -> dict[int, list[int]]:
+        """Open advice of each cluster that is for a controller."""
+        found: dict[int, list[int]] = {}
+        if self.stage.dues.expire_at is None:  # no advice is open at all
+            return found
+        rows = Advice.objects.filter(state__in=OPEN).exclude(operation=Operation.WAIT.value).order_by("pk")
+        for cluster, key in rows.values_list("attempt__job__cluster_id", "pk"):
+            found.setdefault(cluster, []).append(key)
+        return found
 
 
 class Guarding(Beat):

@@ -1,6 +1,7 @@
 """Who acts on a cluster in virtual time? The product's own controller and watchdog, one pass at a time."""
 
 import os
+from collections.abc import Hashable
 from pathlib import Path
 
 from controller.advice import Mode
@@ -43,6 +44,8 @@ class Hands:
         _write_private(settings.advisor.token_file, token)
         self.transport = Changing(transport)
         self.said: list[str] = []
+        self._clock = clock
+        self._idle: Hashable = None
         scheduler = open_scheduler("slurm", "", "", COMMAND_SECONDS, self.transport)
         voice = Voice(lambda line: self.said.append(f"{clock.now():%H:%M:%S} {line}"))
         self.journal = Journal(settings.controller.journal, clock.now())
@@ -61,11 +64,25 @@ class Hands:
         """Whether something was begun that is not over."""
         return bool(self.journal.entries)
 
-    def run_passes(self) -> None:
-        """What `Controller.run` does between two sleeps: pass after pass while each does something."""
-        for _ in range(MOST_PASSES):
+    def run_passes(self, shown: Hashable) -> None:
+        """What `Controller.run` does between two sleeps: pass after pass while each does something.
+
+        `shown` is what there is to see: the same again gives nothing new until the controller's own rest is over.
+        """
+        for turn in range(MOST_PASSES):
             if not self.controller.run_pass():
+                self._idle = shown if turn == 0 else None
                 return
+
+    def rests(self, shown: Hashable, advised: int) -> bool:
+        """Whether the controller looks again later at everything it sees, unless something changes.
+
+        `advised`: how many advice it is given.
+        """
+        rests = self.controller._resting
+        if shown != self._idle or len(rests) < max(advised, 1) or not self.journal.entries.keys() <= rests.keys():
+            return False
+        return self._clock.monotonic() < min(until for _, until in rests.values())
 
     def close(self) -> None:
         """Let go of the journal."""

@@ -1,6 +1,7 @@
 """How does the product read a file of labelled log text?
 
-`python -m lab.virtual FOLDER lab.virtual.texts FILE OUT META` leaves the score card in OUT and prints a line for each text.
+`python -m lab.virtual FOLDER lab.virtual.texts FILE OUT META` leaves the score card in OUT and prints a
+line for each text.
 """
 
 import json

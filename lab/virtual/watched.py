@@ -1,6 +1,6 @@
 """What belongs to one watched cluster in virtual time, and how is it made known to the site?"""
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from random import Random
@@ -37,6 +37,15 @@ class Watched:
     random: Random
     introduced: bool = False  # its controller has made its first pass
     held: bool = False  # a job was held when the watchdog looked last
+
+    def listed(self) -> Hashable:
+        """Everything that a listing of the jobs would show, and whether it would be shown truly."""
+        cluster = self.cluster
+        jobs = tuple(
+            (job.number, job.serial, job.word, job.reason, job.priority, job.restarts, job.admin_comment)
+            for job in cluster.jobs.values()
+        )
+        return jobs, cluster.controller_up, id(cluster.lie) if cluster.lie else None
 
 
 def watch(
