@@ -87,6 +87,7 @@ def _turned(news: News, past: Past, turn: Turn, now: datetime) -> Turned:
         past=past,
         states={name: state for name, state in outcome.states.items() if before.get(name) != state},
         settle=timedelta(seconds=limits["settle_seconds"]),
+        cascade=timedelta(seconds=limits["cascade_seconds"]),
     )
 
 

@@ -32,7 +32,7 @@ class Past:
 
 @dataclass(frozen=True)
 class Turned:
-    """One attempt's turn. `states` are the memories that changed."""
+    """One attempt's turn. `states` are the memories that changed. `settle` and `cascade`: how long siblings get."""
 
     news: News
     outcome: Outcome
@@ -40,6 +40,7 @@ class Turned:
     past: Past
     states: Mapping[str, Mapping[str, Any]]
     settle: timedelta
+    cascade: timedelta
 
     @property
     def attempt(self) -> Attempt:
@@ -92,8 +93,9 @@ class Turned:
         """When the attempt is to be judged; `None`: nothing to judge, or nothing new.
 
         An ended one as soon as it is read to the end and a cause is known; without one its siblings get
-        `settle` to speak. A live one only for a hang, a slow-down or a loss that is no number, for what is found
-        beside them, and when they are over.
+        `settle` to speak. A live one for a hang, a slow-down or a loss that is no number, for what is found beside
+        them, and when they are over; but when its ranks say that a collective timed out, the others get `cascade`
+        to say so too: whoever says nothing then is the one to look for.
         """
         new = self.new_findings
         if self.ended:
@@ -102,9 +104,16 @@ class Turned:
             cause = self.past.cause or any(is_cause(f.kind, f.role, f.basis) for f in new)
             latest = max(now, (self.attempt.ended_at or now) + self.settle)
             return now if self.finished(now) or (self.quiet and cause) else latest
-        if any(finding.kind in JUDGED_ALIVE for finding in new) or self.refuted:
+        if self.refuted or any(finding.kind in JUDGED_ALIVE and not _told_by_a_rank(finding) for finding in new):
             return now
+        if any(finding.kind in JUDGED_ALIVE for finding in new):
+            return now + self.cascade
         return now + self.settle if self.past.alive and new else None
+
+
+def _told_by_a_rank(finding: Finding) -> bool:
+    """A rank's word that it waited for others, and not our own clock."""
+    return finding.kind is AnomalyKind.HANG and finding.role is Role.SECONDARY
 
 
 def is_cause(kind: AnomalyKind, role: Role, basis: str) -> bool:

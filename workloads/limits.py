@@ -10,6 +10,7 @@ DEFAULT_LIMITS = {
     "phase_floor_seconds": 600.0,
     "blind_seconds": 60.0,
     "settle_seconds": 5.0,
+    "cascade_seconds": 60.0,
     "straggler_factor": 1.15,
     "straggler_seconds": 600.0,
     "checkpoint_factor": 3.0,

@@ -15,6 +15,7 @@ from advisor_api.policy.values import Policy
 from detectors.attribution.action import VerdictAction
 from detectors.attribution.evidence_status import EvidenceStatus
 from detectors.catalogue.kind import AnomalyKind
+from detectors.catalogue.layer import Layer
 from schedulers.states import FAILURES, JobState
 
 Test = Callable[[Facts, Policy], bool]
@@ -185,9 +186,10 @@ STOPS = (
     Rule(
         "same_cause_confirmed",
         Operation.TERMINATE,
-        "the same error of the program or its input came again after {facts.restarts_for_cause} restart(s)",
+        "the same error of the program, its memory or its input came again after {facts.restarts_for_cause} "
+        "restart(s)",
         lambda facts, policy: (
-            facts.layer.domain in {"application", "data"}
+            (facts.layer.domain in {"application", "data"} or facts.layer is Layer.SYSTEM_MEMORY)
             and facts.restarts_for_cause >= policy.confirmation_restarts
         ),
     ),

@@ -76,7 +76,8 @@ def _node_failure(search: Search) -> bool:
 
 def _voted(search: Search) -> bool:
     """Whether a broken connection is the strongest symptom, and counting all of them names somebody."""
-    of_network = _tier(search) == 8 and _signature(search).startswith(("nccl.ib.", "nccl.connect"))
+    first = search.first
+    of_network = _tier(search) == 8 and first is not None and first.symptom.layer is Layer.HARDWARE_NETWORK
     return of_network and search.vote is not None
 
 

@@ -76,6 +76,19 @@ def _port_flaps(graph: Graph) -> Vote | None:
     )
 
 
+def _port_came_back(graph: Graph) -> Vote | None:
+    """Connections that broke with a port which is well again: a flap, and no reason to leave the host out."""
+    healed = {port.host for port in graph.ports if not port.down and port.failures}
+    concerned = {host for host in healed if host in graph.reports or host in graph.reported_by}
+    explained = all(reporter in healed or targets <= healed for reporter, targets in graph.reports.items())
+    if not concerned or not explained or len(concerned) > TWO:
+        return None
+    hosts = tuple(sorted(concerned))
+    return Vote(
+        "network.port_came_back", hosts, SUSPECT, False, f"a port of {' and '.join(hosts)} failed and came back"
+    )
+
+
 def _reported_by_several(graph: Graph) -> Vote | None:
     """Several hosts could not reach one, which reports nobody but perhaps them."""
     named = [
@@ -122,6 +135,7 @@ def _one_connection(graph: Graph) -> Vote | None:
 RULES: tuple[Callable[[Graph], Vote | None], ...] = (
     _port_down,
     _port_flaps,
+    _port_came_back,
     _reported_by_several,
     _reports_several,
     _fabric,

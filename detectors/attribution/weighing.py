@@ -108,8 +108,8 @@ def _changes(case: Case, cause: Cause, repeated: bool) -> list[tuple[str, bool, 
 
 
 def _order_unknown(case: Case, cause: Cause) -> bool:
-    """Whether a rival of the same tier on another host has no time to be compared by."""
-    if cause.candidate is None:
+    """Whether a rival of the same tier on another host has no time to be compared by. A count needs no order."""
+    if cause.candidate is None or cause.rule in COUNTED:
         return False
     rivals = (c for c in case.candidates if c.counts and c is not cause.candidate and c.tier.number <= cause.tier)
     return any(

@@ -84,6 +84,12 @@ WINNERS = [
         replace(FAILED, layer=Layer.APPLICATION, restarts_for_cause=1),
     ),
     (
+        "out of memory again",
+        "same_cause_confirmed",
+        Operation.TERMINATE,
+        replace(FAILED, layer=Layer.SYSTEM_MEMORY, restarts_for_cause=1),
+    ),
+    (
         "the fourth time the same",
         "same_cause_too_often",
         Operation.TERMINATE,

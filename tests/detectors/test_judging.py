@@ -24,6 +24,11 @@ from tests.detectors.rows import ECC, Log, again, end, make_attempt, make_cluste
 from workloads.models import Attempt
 
 pytestmark = pytest.mark.django_db
+WATCHDOG = (
+    "[rank0]:[E501 10:05:00.408271257 ProcessGroupNCCL.cpp:607] [Rank 0] Watchdog caught collective operation"
+    " timeout: WorkNCCL(SeqNum=1580, OpType=ALLREDUCE, NumelIn=4, NumelOut=4, Timeout(ms)=600000) ran for"
+    " 600060 milliseconds before timing out."
+)
 LOSS = re.compile(r"lm loss: \S+")
 
 
@@ -112,6 +117,16 @@ class TestTheWholeWay:
         read_attempt(again(attempt), late + timedelta(seconds=2))
         over = judge(again(attempt), late + timedelta(seconds=2))
         assert over is not None and (over.action, over.supersedes, over.sentence) == ("none", hang, "Moves again")
+
+    def test_the_other_ranks_get_a_minute_to_say_that_they_wait_too(self, attempt: Attempt) -> None:
+        start = now()
+        Attempt.objects.filter(pk=attempt.pk).update(started_at=start - timedelta(seconds=40))
+        Log.of(attempt).write(*(megatron(n, start + timedelta(seconds=n - 31)) for n in range(1, 31)), WATCHDOG)
+        read_attempt(again(attempt), start)
+        assert again(attempt).judge_due_at == start + timedelta(seconds=60)
+        Log.of(attempt).write(WATCHDOG.replace("rank0", "rank1").replace("Rank 0", "Rank 1"), at=start)
+        read_attempt(again(attempt), start + timedelta(seconds=2))
+        assert again(attempt).judge_due_at == start + timedelta(seconds=60)
 
     def test_a_loss_that_is_no_number_is_judged_while_the_attempt_lives(self, attempt: Attempt) -> None:
         start = now()

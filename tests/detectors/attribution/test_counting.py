@@ -137,6 +137,7 @@ VOTES: list[tuple[str, Facts, tuple[str, ...], bool]] = [
     ("one reports nine, after its port failed", broken(*TO_NINE, ports=[port("n05", True)]), ("n05",), True),
     ("one reports nine", broken(*TO_NINE), ("n05",), True),
     ("a port failed twice in five minutes", broken(ports=[port("n05", False, 2)]), ("n05",), True),
+    ("one reports nine, but its port came back", broken(*TO_NINE, ports=[port("n05", False)]), ("n05",), False),
     ("one connection", broken(("n01", "n02")), ("n01", "n02"), False),
     ("one connection, both ways", broken(("n01", "n02"), ("n02", "n01")), ("n01", "n02"), False),
     ("the fabric", broken(*IN_A_RING), (), False),
