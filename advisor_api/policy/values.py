@@ -32,8 +32,8 @@ class Policy:
 
 MEANINGS = {
     "max_restarts_per_cause": "restarts for one root cause without a new checkpoint in between",
-    "confirmation_restarts": "restarts to confirm an error of the program, its memory or its data, or a loss that is "
-    "no number",
+    "confirmation_restarts": "restarts to confirm an error of the program, its memory or its data, or a loss that "
+    "is no number",
     "max_attempts_without_checkpoint": "attempts in a row without a new checkpoint, then the job is stopped; up to "
     "two that each blame a new host do not count",
     "max_requeues": "requeues of a job in total; its own `max_requeue_times` only lowers this",
