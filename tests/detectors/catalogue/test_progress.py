@@ -230,6 +230,19 @@ PHASES: list[tuple[str, list[str], str]] = [
         [step_line(1), "> evaluating on valid", "Validation: 3%|  | 3/98 [00:01<00:40, 2it/s]"],
         "evaluating",
     ),
+    ("an evaluation of Megatron-LM", [step_line(1), "Evaluating on 5120 samples"], "evaluating"),
+    ("its iterations", [step_line(1), "Evaluating on 5120 samples", "Evaluating iter 1/10"], "evaluating"),
+    (
+        "an evaluation of NeMo",
+        [step_line(1), "Validation: iteration 1/32", "Validation: iteration 2/32"],
+        "evaluating",
+    ),
+    ("an evaluation of Composer", [step_line(1), "[Eval batch=1/40] Eval on eval data"], "evaluating"),
+    (
+        "an evaluation of Lightning",
+        [step_line(1), "Validation DataLoader 0:   3%|▎  | 3/98 [00:01<00:40]"],
+        "evaluating",
+    ),
     (
         "an evaluation is over",
         [step_line(1), "> evaluating on test", " validation loss at iteration 1 | lm loss value: 2"],
