@@ -19,8 +19,10 @@ from detectors.catalogue.turning import turn as catalogue_turn
 from detectors.excerpts import cut_excerpts
 from detectors.gathering import News, gather
 from detectors.models import Anomaly
+from detectors.quiet_source import Neighbours, is_bare_silence
+from detectors.quiet_source import reason as quiet_reason
 from detectors.seeing import store_broken
-from detectors.sight import Sight, look
+from detectors.sight import Sight, look, unheard
 from detectors.storing import Overtaken, store
 from detectors.turned import Past, Turned, context_of, is_cause
 from workloads.limits import effective_limits
@@ -42,11 +44,12 @@ def read_attempts(attempts: Sequence[Attempt], now: datetime, turn: Turn = catal
     its claim ends.
     """
     past = _past(attempts)
+    neighbours = Neighbours()
     stored = 0
     turned: list[Turned] = []
     for news in gather(attempts, now):
         try:
-            turned.append(_turned(news, past.get(news.attempt.pk, Past()), turn, now))
+            turned.append(_turned(news, past.get(news.attempt.pk, Past()), neighbours, turn, now))
         except Exception as error:  # one hostile log must not stop the reading of all others
             log.exception("the detectors failed on attempt %s", news.attempt.label)
             store_broken(news.attempt, error, now)
@@ -75,10 +78,13 @@ def _stored(turned: Sequence[Turned], now: datetime) -> int:
     return len(turned)
 
 
-def _turned(news: News, past: Past, turn: Turn, now: datetime) -> Turned:
+def _turned(news: News, past: Past, neighbours: Neighbours, turn: Turn, now: datetime) -> Turned:
     limits = effective_limits(news.attempt.job.cluster.detector_limits)
     sight = look(news, limits, now)
     outcome = _outcome(news, sight, turn, now)
+    if is_bare_silence(outcome) and (others := neighbours.silent_with(news.attempt, news.moved_at)):
+        sight = unheard(news, quiet_reason(others, news.moved_at or now))
+        outcome = _outcome(news, sight, turn, now)
     before = {name: watch.state for name, watch in news.watches.items()}
     return Turned(
         news=news.without_records(),

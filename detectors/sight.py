@@ -34,6 +34,11 @@ def look(news: News, limits: Mapping[str, float], now: datetime) -> Sight:
     return Sight(reason, changed=bool(reason) != was_blind)
 
 
+def unheard(news: News, reason: str) -> Sight:
+    """Blind although every file can be read: nothing arrives in any of them."""
+    return Sight(reason[:REASON_LIMIT], changed=news.attempt.blind_since is None)
+
+
 def _reason(news: News, limits: Mapping[str, float], now: datetime) -> str:
     attempt = news.attempt
     state = JobState(attempt.state)

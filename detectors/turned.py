@@ -104,10 +104,10 @@ class Turned:
             cause = self.past.cause or any(is_cause(f.kind, f.role, f.basis) for f in new)
             latest = max(now, (self.attempt.ended_at or now) + self.settle)
             return now if self.finished(now) or (self.quiet and cause) else latest
-        if self.refuted or any(finding.kind in JUDGED_ALIVE and not _told_by_a_rank(finding) for finding in new):
-            return now
-        if any(finding.kind in JUDGED_ALIVE for finding in new):
+        if any(_told_by_a_rank(finding) for finding in new):
             return now + self.cascade
+        if self.refuted or any(finding.kind in JUDGED_ALIVE for finding in new):
+            return now
         return now + self.settle if self.past.alive and new else None
 
 

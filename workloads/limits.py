@@ -7,7 +7,7 @@ DEFAULT_LIMITS = {
     "hang_factor": 3.0,
     "hang_cold_seconds": 600.0,
     "startup_seconds": 1800.0,
-    "phase_floor_seconds": 600.0,
+    "phase_floor_seconds": 1200.0,
     "blind_seconds": 60.0,
     "settle_seconds": 5.0,
     "cascade_seconds": 60.0,

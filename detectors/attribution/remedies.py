@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from detectors.attribution.action import VerdictAction
+from detectors.attribution.causes import SILENCE
 from detectors.attribution.classes import IN_JOB_RECOVERY, MEMORY, ONE_OR_ALL, STORAGE, belongs, stops
 from detectors.attribution.judgement import RuleOutcome
 from detectors.attribution.weighing import TO_STOP, Weighed
@@ -79,6 +80,13 @@ def _error_before_first_step(weighed: Weighed) -> bool:
     attempt = weighed.facts.attempt
     proved = weighed.cause.tier in (3, 6) and weighed.confidence >= TO_STOP
     return ours and proved and not attempt.stepped and not attempt.blind_reason and weighed.everywhere
+
+
+def _never_stepped(weighed: Weighed) -> bool:
+    """A bare silence before any step of the whole job: a program that watches may be silent by intent (trap 2)."""
+    facts = weighed.facts
+    stepped = facts.attempt.stepped or any(earlier.last_step is not None for earlier in facts.earlier)
+    return weighed.cause.signature == SILENCE and not stepped and not facts.attempt.ended
 
 
 def _repeats(weighed: Weighed) -> bool:
@@ -189,6 +197,13 @@ REMEDIES: tuple[Remedy, ...] = (
         VerdictAction.RESTART,
         "unknown_retry",
         backoff_seconds=60,
+    ),
+    Remedy(
+        "remedy.never_stepped",
+        "it is silent and has never shown a step: whether it trains at all is not known",
+        _never_stepped,
+        VerdictAction.ASK,
+        "workload_unrecognized",
     ),
     Remedy(
         "remedy.hang",

@@ -21,7 +21,8 @@ class Rhythm:
 
     `gap`: median time between two lines that report a step; `spread` its median absolute deviation; `longest` the
     longest of the last ones. `lines`: how many such lines rose. `quiet_at`: the last read that showed a movement, a
-    change of phase or, before the first step, any line. `worst`: longest time spent in a phase so far.
+    change of phase or, before the first step, any line. `worst`: longest time spent in a phase so far. `burst`: the
+    longest time whose steps lately came all at once, because something on the way holds lines back.
     """
 
     gap: float | None = None
@@ -36,6 +37,7 @@ class Rhythm:
     phase: str = "starting"
     worst: Mapping[str, float] = field(default_factory=dict)
     last: Evidence | None = None
+    burst: float = 0.0
 
 
 @dataclass(frozen=True)

@@ -121,6 +121,7 @@ def allowance(rhythm: Rhythm, limits: Mapping[str, float]) -> Allowance:
     start-up limit: nobody knows yet how long this job saves or evaluates.
     """
     own = limits["hang_factor"] * rhythm.gap if rhythm.gap is not None else 0.0
+    own = max(own, OWN_LONGEST * rhythm.burst)
     if rhythm.phase in PAUSES or _at_its_last_step(rhythm):
         seen = rhythm.worst.get(rhythm.phase)
         pause = limits["startup_seconds"] if seen is None else limits["hang_factor"] * seen

@@ -18,6 +18,8 @@ NAME = "progress"
 DIALECTS_KEPT = 8
 WARM_UP = 2  # first intervals, which hold compilation, and are never "the longest"
 POINT_SECONDS = 1.0  # at most one point per second is reported
+TOGETHER = 3  # steps in one read: fewer may be chance
+BURSTS_KEPT = 8  # reads with steps after which a burst is forgotten
 
 
 @dataclass
@@ -37,6 +39,9 @@ class Course:
     last: Evidence | None = None  # the line of the last step, of an earlier turn
     newest: Reading | None = None  # the same, of this turn
     point_at: datetime | None = None
+    watched_at: datetime | None = None  # since when somebody looks: what was written before came not late
+    moved_at: datetime | None = None  # the last read that brought steps
+    bursts: list[float] = field(default_factory=list)
 
     @classmethod
     def of(cls, state: State) -> "Course":
@@ -47,7 +52,8 @@ class Course:
         counters = {name: Counter(**row) for name, row in state["counters"].items()}
         last = quote_from(state["last"]) if state["last"] else None
         plain = {name: state[name] for name in ("active", "phase", "saved", "loaded")}
-        return cls(counters=counters, worst=dict(state["worst"]), last=last, **plain, **times)
+        worst, bursts = dict(state["worst"]), list(state["bursts"])
+        return cls(counters=counters, last=last, worst=worst, bursts=bursts, **plain, **times)
 
     def state(self) -> dict[str, Any]:
         """As JSON."""
@@ -58,6 +64,7 @@ class Course:
             "saved": self.saved,
             "loaded": self.loaded,
             "worst": self.worst,
+            "bursts": self.bursts,
             "last": stored_quote(last) if (last := self.last_quote()) else None,
             **{name: stored(getattr(self, name)) for name in _TIMES},
         }
@@ -117,6 +124,13 @@ class Course:
         read_at = reading.record.read_at
         self.quiet_at = max(self.quiet_at or read_at, read_at)
 
+    def arrive(self, steps: int, read_at: datetime) -> None:
+        """One read brought so many step lines."""
+        since = max((at for at in (self.moved_at, self.watched_at) if at is not None), default=read_at)
+        held = (read_at - since).total_seconds() if steps >= TOGETHER else 0.0
+        self.bursts = [*self.bursts, max(0.0, round(held, 1))][-BURSTS_KEPT:]
+        self.moved_at = read_at
+
     def _start(self, heard: Told, step: int, reading: Reading) -> bool:
         if len(self.counters) >= DIALECTS_KEPT:
             return False
@@ -146,43 +160,59 @@ class Course:
         return ProgressPoint(at, step, seconds, heard.loss)
 
 
-_TIMES = ("phase_at", "quiet_at", "line_at", "step_at", "point_at")
+_TIMES = ("phase_at", "quiet_at", "line_at", "step_at", "point_at", "watched_at", "moved_at")
+
+
+@dataclass
+class Notes:
+    """What the readings of one turn told, in their order; `arrived`: step lines by the read that brought them."""
+
+    points: list[ProgressPoint] = field(default_factory=list)
+    losses: list[bool | None] = field(default_factory=list)
+    rates: list[float | None] = field(default_factory=list)
+    at: list[tuple[int | None, str]] = field(default_factory=list)
+    saved: list[int] = field(default_factory=list)
+    loaded: list[int] = field(default_factory=list)
+    arrived: dict[datetime, int] = field(default_factory=dict)
+
+    def take(self, course: Course, reading: Reading) -> None:
+        """One reading moves the course."""
+        nan, rate = None, None
+        for hit in _telling(reading):
+            if hit.signature.kind == "progress":
+                heard, before = told(hit, reading.text), course.step
+                nan = heard.nan if nan is None else nan
+                rate = heard.rate if rate is None else rate
+                if (point := course.hear(heard, reading)) is not None:
+                    self.points.append(point)
+                if course.step != before:
+                    self.arrived[reading.record.read_at] = self.arrived.get(reading.record.read_at, 0) + 1
+            elif (happened := moment_of(hit, reading.text)) is not None:
+                _follow(course, happened, reading, self.saved, self.loaded)
+        self.losses.append(nan)
+        self.rates.append(rate)
+        self.at.append((course.step, course.phase))
 
 
 def fold(state: State, readings: Sequence[Reading], known: Known, context: Context, now: datetime) -> Step:
     """Progress, rhythm, phase and checkpoints after these readings."""
-    course = Course.of(state)
+    course, notes = Course.of(state), Notes()
     course.line_at = _later(course.line_at, known.line_at)
-    points: list[ProgressPoint] = []
-    losses: list[bool | None] = []
-    rates: list[float | None] = []
-    at: list[tuple[int | None, str]] = []
-    saved: list[int] = []
-    loaded: list[int] = []
+    course.watched_at = course.watched_at or now
     for reading in readings:
-        nan, rate = None, None
-        for hit in _telling(reading):
-            if hit.signature.kind == "progress":
-                heard = told(hit, reading.text)
-                nan = heard.nan if nan is None else nan
-                rate = heard.rate if rate is None else rate
-                if (point := course.hear(heard, reading)) is not None:
-                    points.append(point)
-            elif (happened := moment_of(hit, reading.text)) is not None:
-                _follow(course, happened, reading, saved, loaded)
-        losses.append(nan)
-        rates.append(rate)
-        at.append((course.step, course.phase))
+        notes.take(course, reading)
+    for read_at, steps in sorted(notes.arrived.items()):
+        course.arrive(steps, read_at)
     known = replace(
         known,
         progress=_progress(course),
         rhythm=_rhythm(course),
-        at=tuple(at),
-        losses=tuple(losses),
-        rates=tuple(rates),
-        points=tuple(points),
-        saved=tuple(saved),
-        loaded=tuple(loaded),
+        at=tuple(notes.at),
+        losses=tuple(notes.losses),
+        rates=tuple(notes.rates),
+        points=tuple(notes.points),
+        saved=tuple(notes.saved),
+        loaded=tuple(notes.loaded),
     )
     return Step(course.state(), known)
 
@@ -250,6 +280,7 @@ def _rhythm(course: Course) -> Rhythm:
         phase=course.phase,
         worst=dict(course.worst),
         last=course.last_quote(),
+        burst=max(course.bursts, default=0.0),
     )
 
 

@@ -11,7 +11,7 @@ from detectors.catalogue.records import Context, Finding, Outcome, Record
 
 READER = "reader"
 """Key of the state that belongs to no detector: who runs where, zones, open tracebacks, unfinished lines."""
-FORMAT = 1
+FORMAT = 2
 """Version of the states. A state of another version is dropped, and the detector begins anew."""
 
 

@@ -66,6 +66,10 @@ def live(**changes: Any) -> Any:
     return attempt(**{**values, **changes})
 
 
+def never_stepped_live(**changes: Any) -> Any:
+    return never_stepped(**{"state": JobState.RUNNING, "ended_at": None, "exit_code": None, **changes})
+
+
 HARDWARE = (
     Case(
         "an ECC error names its host, the aborts of all others are victims",
@@ -578,6 +582,17 @@ ALIVE = (
         facts(slow(kind=AnomalyKind.NO_CHECKPOINT, sentence="No checkpoint since step 60"), attempt=live()),
         ASK,
         sentence="No checkpoint since step 60",
+    ),
+    Case(
+        "silent, and never a step: a person is asked whether it trains at all",
+        facts(hang(sentence="No step and no line for 3600 s"), attempt=never_stepped_live()),
+        ASK,
+        sentence="No step and no line for 3600 s",
+    ),
+    Case(
+        "silent before its first step, but it has trained before: it hangs",
+        facts(hang(), attempt=never_stepped_live(index=1), earlier=(earlier(last_step=40),)),
+        RESTART,
     ),
     Case(
         "a loss that is no number: back to the last checkpoint, once",

@@ -49,8 +49,14 @@ def everything(watching: Watching) -> dict[str, Any]:
         "loaded": watching.loaded,
         "progress": watching.outcome.progress,
         "ranks": watching.outcome.rank_hosts,
-        "states": json.loads(json.dumps(watching.states, sort_keys=True)),
+        "states": _without_watcher(json.loads(json.dumps(watching.states, sort_keys=True))),
     }
+
+
+def _without_watcher(states: dict[str, Any]) -> dict[str, Any]:
+    """Since when somebody looks is about the looker, and counts for silences only."""
+    states.get("progress", {}).pop("watched_at", None)
+    return states
 
 
 def seen(turns: Sequence[Sequence[Record]]) -> tuple[Watching, list[Any]]:

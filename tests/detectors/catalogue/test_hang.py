@@ -4,6 +4,7 @@ import pytest
 
 from detectors.catalogue.kind import AnomalyKind
 from detectors.catalogue.layer import Layer
+from detectors.catalogue.records import Record
 from schedulers.states import JobState
 from tests.detectors.catalogue.building import Watching, at, context, records, step_line, unstamped_steps
 from workloads.limits import effective_limits
@@ -243,3 +244,30 @@ def test_a_wrong_stamp_makes_no_hang() -> None:
     watching.see(records([f" [2026-05-01 11:07:00.5]{step_line(41, 10)}"], seconds=421))
     watching.see([], seconds=440)
     assert watching.findings == {}
+
+
+def test_lines_that_come_in_bursts_leave_a_silence_as_long_as_a_burst() -> None:
+    """Forty steps of 12 s come all at once after 480 s: the next ones are not missing before that time again."""
+    watching = Watching()
+    watching.see([], seconds=0)
+    watching.see(records([step_line(n, 12) for n in range(1, 41)], seconds=480))
+    assert not silent(watching, 0)
+    burst = [Record("job.log", 0, step_line(n, 12), at(960)) for n in range(41, 81)]
+    watching.see(burst, seconds=960)
+    assert not silent(watching, 900)
+    assert silent(watching, 1500)
+
+
+def test_a_backlog_from_before_anybody_looked_is_no_burst() -> None:
+    watching = Watching()
+    watching.see(records([step_line(n, 1) for n in range(1, 61)], seconds=3600))
+    assert silent(watching, 121)
+
+
+def test_a_burst_is_forgotten_when_lines_come_one_by_one() -> None:
+    watching = Watching()
+    watching.see([], seconds=0)
+    watching.see([Record("job.log", n, step_line(n, 1), at(600)) for n in range(1, 61)], seconds=600)
+    for step in range(61, 75):
+        watching.see(records([step_line(step, 1)], seconds=540 + step))
+    assert silent(watching, 121)

@@ -1,0 +1,92 @@
+"""Do jobs that fall silent together hang? Only when somebody still hears a line of their cluster."""
+
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from detectors.models import Anomaly
+from detectors.reading import read_attempts
+from schedulers.states import JobState
+from tests.detectors.rows import Log, again, make_attempt, make_cluster, megatron
+from workloads.models import Attempt, Cluster
+
+pytestmark = pytest.mark.django_db
+START = datetime(2026, 11, 29, 12, 0, tzinfo=UTC)
+QUIET = 300.0  # seconds after the last step: beyond what a step a second allows
+
+
+@pytest.fixture
+def cluster(tmp_path: Path) -> Cluster:
+    return make_cluster(tmp_path)
+
+
+def trained(cluster: Cluster, until: float = 30) -> Attempt:
+    """A job with a step a second, the last one `until` seconds after the start."""
+    attempt = make_attempt(cluster, started_at=START, first_seen_at=START)
+    Log.of(attempt).write(
+        *(megatron(n, START + timedelta(seconds=until - 30 + n)) for n in range(1, 31)), at=moment(until)
+    )
+    read(attempt, at=until + 0.5)
+    return attempt
+
+
+def moment(seconds: float) -> datetime:
+    return START + timedelta(seconds=seconds)
+
+
+def read(*attempts: Attempt, at: float) -> None:
+    read_attempts([again(attempt) for attempt in attempts], moment(at))
+
+
+def kinds(attempt: Attempt) -> list[str]:
+    return sorted(Anomaly.objects.filter(attempt=attempt, refuted_at=None).values_list("kind", flat=True))
+
+
+def test_a_job_alone_on_its_cluster_hangs(cluster: Cluster) -> None:
+    job = trained(cluster)
+    read(job, at=QUIET)
+    assert kinds(job) == ["hang"]
+
+
+def test_all_at_once_is_blind_and_nobody_hangs(cluster: Cluster) -> None:
+    first, second = trained(cluster), trained(cluster, until=40)
+    for at in (QUIET, QUIET + 1, QUIET + 600):
+        read(first, second, at=at)
+    assert kinds(first) == kinds(second) == ["blind"]
+    assert "another running job" in again(first).blind_reason
+
+
+def test_somebody_who_writes_on_shows_that_lines_arrive(cluster: Cluster) -> None:
+    hung, other = trained(cluster), trained(cluster)
+    read(hung, other, at=QUIET - 200)
+    Log.of(other).write(megatron(31, moment(QUIET - 100)), at=moment(QUIET - 100))
+    read(other, at=QUIET - 99)
+    read(hung, other, at=QUIET)
+    assert kinds(hung) == ["hang"]
+
+
+def test_lines_that_arrive_again_end_it(cluster: Cluster) -> None:
+    first, second = trained(cluster), trained(cluster)
+    read(first, second, at=QUIET)
+    Log.of(second).write(*(megatron(n, moment(QUIET + n - 31)) for n in range(31, 40)), at=moment(QUIET + 10))
+    read(first, second, at=QUIET + 11)
+    assert kinds(second) == []
+    read(first, at=QUIET + 12)
+    assert kinds(first) == ["hang"], "the other one is heard, so this silence is its own"
+
+
+def test_who_was_silent_long_before_or_does_not_run_is_not_asked(cluster: Cluster) -> None:
+    long_silent, ended = trained(cluster, until=-300), trained(cluster)
+    Attempt.objects.filter(pk=ended.pk).update(state=JobState.COMPLETED.value)
+    hung = trained(cluster)
+    read(hung, at=QUIET)
+    assert kinds(hung) == ["hang"]
+    assert long_silent.pk != hung.pk
+
+
+def test_other_clusters_are_not_asked(cluster: Cluster, tmp_path: Path) -> None:
+    hung = trained(cluster)
+    trained(make_cluster(tmp_path))
+    read(hung, at=QUIET)
+    assert kinds(hung) == ["hang"]
