@@ -74,8 +74,16 @@ GPU = _fault(
     "a GPU fails",
     Truth("crash", ("hardware.gpu",), True, _NAMED, "the driver names a broken GPU"),
     _text("off_the_bus"),
-    _text("firmware_error"),
     _text("controller_halt"),
+)
+FIRMWARE = _fault(
+    "firmware",
+    "hardware",
+    "the firmware of a GPU crashes",
+    Truth(
+        "crash", ("system.driver", "hardware.gpu"), True, _NAMED, "the driver names the GPU whose firmware crashed"
+    ),
+    _text("firmware_error"),
 )
 GPU_MEMORY = _fault(
     "gpu_memory",
@@ -215,6 +223,7 @@ PLAIN = _trap("plain", "nothing happens to it", "it is healthy")
 
 KINDS: tuple[Kind, ...] = (
     GPU,
+    FIRMWARE,
     GPU_MEMORY,
     NVLINK,
     NETWORK,
@@ -244,10 +253,8 @@ def _machine_weights() -> dict[Kind, float]:
     faulty = counts["Faulty GPU"]
     return {
         GPU: faulty * (1 - NVLINK_OF_FAULTY_GPU)
-        + sum(
-            counts[name]
-            for name in ("GPU System Processor", "Silent Data Corruption", "GPU Thermal Interface + Sensor")
-        ),
+        + sum(counts[name] for name in ("Silent Data Corruption", "GPU Thermal Interface + Sensor")),
+        FIRMWARE: counts["GPU System Processor"],
         GPU_MEMORY: counts["GPU HBM3 Memory"] + counts["GPU SRAM Memory"],
         NVLINK: faulty * NVLINK_OF_FAULTY_GPU,
         NETWORK: counts["Network Switch/Cable"] + counts["NIC"],

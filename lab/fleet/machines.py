@@ -10,7 +10,7 @@ from lab.simulate import actions
 from lab.simulate.jobs import RUNNING
 from lab.simulate.play import Fault
 
-FROM_NODE = frozenset({"fleet.gpu", "fleet.gpu_memory", "fleet.nvlink", "fleet.network"})
+FROM_NODE = frozenset({"fleet.gpu", "fleet.firmware", "fleet.gpu_memory", "fleet.nvlink", "fleet.network"})
 """Classes that may leave the node broken until it is repaired; a lost node is gone anyway."""
 
 

@@ -4,12 +4,17 @@ An attempt belongs to the first thing that broke in it, else to what only looked
 attempts of a job that belong to one class are one result, so that a fault that strikes again is graded as such.
 Plain attempts are put together by the day on which they began. No attempt is in two results, so that healthy hours
 add up.
+
+A restart leaves out every node that is excluded at the time, by whatever recovery. What no verdict on the attempt
+blames was excluded for something else: it is left out of the advice here, and judged where it was blamed.
 """
 
 import math
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 
+from lab.cases.case import Did
 from lab.fleet.ledger import BY_NAME, Attempted, Ledger
 from lab.fleet.options import Options
 from lab.fleet.published import DAY
@@ -69,9 +74,17 @@ class _Heard:
         return Said(
             symptoms=tuple(one for place in places for one in self.symptoms.get(place, ())),
             verdicts=tuple(one for place in places for one in self.verdicts.get(place, ())),
-            advice=tuple(one for place in places for one in self.advice.get(place, ())),
+            advice=tuple(self._own(one) for place in places for one in self.advice.get(place, ())),
             states={job: self.states[job] for job, _ in places if job in self.states},
         )
+
+    def _own(self, advised: Advised) -> Advised:
+        """Without the nodes that were excluded for something else."""
+        verdicts = self.verdicts.get((advised.job, advised.attempt), ())
+        blamed = {node for verdict in verdicts for node in verdict.excludable}
+        nodes = tuple(node for node in advised.nodes if node in blamed)
+        plain = advised.did is Did.RESTART_EXCLUDE and not nodes
+        return replace(advised, nodes=nodes, did=Did.RESTART if plain else advised.did)
 
 
 def _result(
