@@ -40,7 +40,7 @@ class Truth:
     layers that may be named, the best one first; empty for a trap. `culprit`: whether the node that was struck is
     to blame (its names stand in the truth file). `actions` are those that are right on the attempt that was struck,
     the best one first; `later` those on the last attempt that was struck when the fault strikes again (empty: not
-    asked).
+    asked). `unasked`: nobody has asked for action, so advice may be given and must not be carried out.
     """
 
     kind: str
@@ -49,6 +49,7 @@ class Truth:
     actions: tuple[Did, ...]
     why: str  # one sentence: why this is right
     later: tuple[Did, ...] = ()
+    unasked: bool = False
 
 
 @dataclass(frozen=True, slots=True)

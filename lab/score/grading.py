@@ -8,9 +8,10 @@ The rules:
 2. *Struck* is an attempt that a deed names. The *first* one (by the time of the deed) answers for kind, layer,
    culprit and action, the *last* one for what is to be done when the fault strikes again. Before its deed an
    attempt has nothing wrong with it.
-3. *Found*: a symptom of the true kind, not refuted, detected on a struck attempt and not before its deed. Latency
-   runs from that deed to the detection of the earliest such symptom, in seconds, and belongs to the basis of that
-   symptom.
+3. *Found*: a symptom of the true kind, detected on a struck attempt and not before its deed, and not refuted before
+   advice was given on that attempt (what our own requeue wakes up refutes nothing). Not asked where the truth has
+   no kind: the scheduler's own ends. Latency runs from that deed to the detection of the earliest such symptom, in
+   seconds, and belongs to the basis of that symptom.
 4. *The advice that counts* for an attempt: the first after the deed that is not ASK, else ASK, else NONE.
    *The verdict that counts*: of those after the deed the last one that was there when advice was last given, else
    the last.
@@ -21,6 +22,7 @@ The rules:
 7. *Excluded*: each node that any restart of the case leaves out, once. Guilty are the struck nodes of a case whose
    truth has a culprit, and nobody else.
 8. *Action*: one of those that are right. A trap's is that of its worst attempt; where none is named, NONE is right.
+   Where nobody has asked for action, only advice that was carried out counts.
 9. *False action*: RESTART or STOP on an attempt with nothing wrong, or a changing command for a job that nothing
    was wrong with. One for each attempt, and for each job that only commands touched. On a trap every attempt has
    nothing wrong, unless the action is one of those that are right.
@@ -37,7 +39,7 @@ from datetime import UTC, datetime
 from detectors.attribution.action import VerdictAction
 from detectors.catalogue.layer import Layer
 from detectors.catalogue.role import Role
-from lab.cases.case import Case, Did, Sort
+from lab.cases.case import NO_KIND, Case, Did, Sort
 from lab.score.grade import NOTHING, Grade, Standing
 from lab.score.said import Advised, Judged, Result, Said, Symptom
 from lab.truth import Injected
@@ -117,10 +119,10 @@ def _fault(blank: Grade, result: Result, deeds: Sequence[Injected]) -> Grade:
     return replace(
         blank,
         struck=tuple(sorted(nodes)),
-        found=seen is not None,
+        found=seen is not None if truth.kind != NO_KIND else None,
         latency_seconds=None if seen is None else seen.detected_at.timestamp() - struck[seen.job, seen.attempt],
         basis=seen.basis if seen else "",
-        said_kind=verdict.kind if verdict else _kind(said.symptoms, struck),
+        said_kind=verdict.kind if verdict else _kind(said, struck),
         said_layer=layer,
         layer_right=layer_right,
         domain_right=domain(layer) in {domain(one) for one in truth.layers} if truth.layers else None,
@@ -140,17 +142,19 @@ def _fault(blank: Grade, result: Result, deeds: Sequence[Injected]) -> Grade:
 
 def _trap(blank: Grade, result: Result) -> Grade:
     truth, said = result.case.truth, result.said
+    if truth.unasked:
+        said = replace(said, advice=tuple(one for one in said.advice if one.acknowledged_at is not None))
     right = truth.actions or (Did.NONE,)
     everyone = list(dict.fromkeys((one.job, one.attempt) for one in said.advice))
     worst = [did for attempt in everyone if (did := did_on(said, attempt, EVER)) not in right]
     any_did = [did_on(said, attempt, EVER) for attempt in everyone]
     did = next((one for one in worst if one in ACTS), next(iter(worst), next(iter(any_did), Did.NONE)))
     wanting = [one for one in said.verdicts if one.action not in WANTS_NOTHING]
-    verdict = wanting[-1] if wanting else None
+    verdict = wanting[-1] if wanting and not truth.unasked else None  # of what really broke, for nobody to act on
     attempts = {(one.job, one.attempt): 0.0 for one in said.symptoms}
     return replace(
         blank,
-        said_kind=verdict.kind if verdict else _kind(said.symptoms, attempts),
+        said_kind=verdict.kind if verdict else _kind(said, attempts),
         said_layer=verdict.layer if verdict else NOTHING,
         said_host=verdict.hosts[0] if verdict and verdict.hosts else "",
         excluded=_excluded(said, set()),
@@ -183,24 +187,27 @@ def _of(advice: Sequence[Advised], attempt: Attempt, since: datetime) -> list[Ad
 
 
 def _first_seen(said: Said, kind: str, struck: dict[Attempt, float]) -> Symptom | None:
-    found = [one for one in _after(said.symptoms, struck) if one.kind == kind]
+    found = [one for one in _after(said, struck) if one.kind == kind]
     return min(found, key=lambda one: one.detected_at, default=None)
 
 
-def _after(symptoms: Sequence[Symptom], struck: dict[Attempt, float]) -> list[Symptom]:
-    """Those on struck attempts, not refuted, not before the deed."""
+def _after(said: Said, struck: dict[Attempt, float]) -> list[Symptom]:
+    """Symptoms on struck attempts, not before the deed, and not refuted before advice was given (rule 3)."""
+    advised: dict[Attempt, datetime] = {}
+    for advice in said.advice:
+        advised.setdefault((advice.job, advice.attempt), advice.advised_at)
     return [
         one
-        for one in symptoms
-        if not one.refuted
+        for one in said.symptoms
+        if (one.refuted_at is None or one.refuted_at > advised.get((one.job, one.attempt), one.refuted_at))
         and (at := struck.get((one.job, one.attempt))) is not None
         and one.detected_at.timestamp() >= at
     ]
 
 
-def _kind(symptoms: Sequence[Symptom], struck: dict[Attempt, float]) -> str:
+def _kind(said: Said, struck: dict[Attempt, float]) -> str:
     """Of the first symptom that may be a cause."""
-    causes = [one for one in _after(symptoms, struck) if one.role in CAUSES]
+    causes = [one for one in _after(said, struck) if one.role in CAUSES]
     return min(causes, key=lambda one: one.detected_at).kind if causes else NOTHING
 
 
@@ -238,7 +245,7 @@ def spoken(said: Said, attempt: Attempt | None = None) -> str:
     """What the product said, of one attempt or of all, in one line. No word of a log stands in it."""
     parts = [
         f"{one.kind} {one.signature or 'without signature'} ({one.layer}, {one.role})"
-        + (" refuted" if one.refuted else "")
+        + (" refuted" if one.refuted_at else "")
         for one in said.symptoms
         if attempt in (None, (one.job, one.attempt)) and one.role in CAUSES
     ]

@@ -10,7 +10,7 @@ from lab.truth import Injected
 
 @dataclass(frozen=True, slots=True)
 class Symptom:
-    """One stored anomaly that was not refuted. Times are aware UTC."""
+    """One stored anomaly. Times are aware UTC; `refuted_at`: when later lines showed that it moved again."""
 
     job: int
     attempt: int
@@ -22,7 +22,7 @@ class Symptom:
     happened_at: datetime
     detected_at: datetime
     nodes: tuple[str, ...] = ()
-    refuted: bool = False
+    refuted_at: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from advisor_api.deciding import NAMING
 from advisor_api.models import Advice
 from advisor_api.policy.operation import Operation
 from detectors.catalogue.kind import AnomalyKind
@@ -42,7 +43,7 @@ def said_of(names: Iterable[str], commands: Mapping[str, Sequence[str]] | None =
 
 def _symptoms(names: Sequence[str]) -> Mapping[str, list[Symptom]]:
     found: dict[str, list[Symptom]] = defaultdict(list)
-    rows = Anomaly.objects.filter(attempt__job__cluster__name__in=names, refuted_at=None)
+    rows = Anomaly.objects.filter(attempt__job__cluster__name__in=names)
     rows = rows.exclude(kind=AnomalyKind.BLIND.value).select_related("attempt__job__cluster").defer("evidence")
     for row in rows.order_by("detected_at", "pk"):
         found[row.attempt.job.cluster.name].append(
@@ -57,6 +58,7 @@ def _symptoms(names: Sequence[str]) -> Mapping[str, list[Symptom]]:
                 happened_at=row.happened_at,
                 detected_at=row.detected_at,
                 nodes=tuple(row.nodes),
+                refuted_at=row.refuted_at,
             )
         )
     return found
@@ -110,9 +112,10 @@ def _advice(names: Sequence[str]) -> Mapping[str, list[Advised]]:
 
 
 def _did(row: Advice) -> Did:
+    """A restart that only keeps to an earlier exclusion blames nobody."""
     operation = Operation(row.operation)
     if operation is Operation.RESTART:
-        return Did.RESTART_EXCLUDE if row.excluded_nodes else Did.RESTART
+        return Did.RESTART_EXCLUDE if row.excluded_nodes and row.rule in NAMING else Did.RESTART
     return PLAIN[operation]
 
 

@@ -76,6 +76,7 @@ HOSTILE: tuple[Case, ...] = (
             seconds=330,
         ),
         ask=True,
+        unasked=True,
     ),
     trap(
         "beside-a-crash",

@@ -42,9 +42,10 @@ def trap(
     *,
     slurm: OnSlurm | None = None,
     ask: bool = False,
+    unasked: bool = False,
     **more: Any,
 ) -> Case:
-    """A case in which nothing is to be done; with `ask` a person may be asked."""
+    """A case in which nothing is to be done; with `ask` a person may be asked. `unasked`: advice is for nobody."""
     actions = (Did.NONE, Did.ASK) if ask else (Did.NONE,)
-    truth = Truth(NO_KIND, (), False, actions, why)
+    truth = Truth(NO_KIND, (), False, actions, why, unasked=unasked)
     return Case(name, Sort.TRAP, GROUP, says, truth, script, slurm, **more)

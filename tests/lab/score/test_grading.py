@@ -1,6 +1,7 @@
 """Is each rule of grading what its sentence says?"""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -74,7 +75,7 @@ def test_where_says_which_half_of_a_trap_must_have_done_its_deed() -> None:
     ("symptom", "found"),
     [
         (a_symptom(), True),
-        (a_symptom(refuted=True), False),
+        (a_symptom(refuted_at=at(STRUCK + 60)), False),
         (a_symptom(kind="hang"), False),
         (a_symptom(STRUCK - 1), False),
         (a_symptom(STRUCK), True),
@@ -97,6 +98,26 @@ def test_found(symptom: Any, found: bool) -> None:
     told = grade(result(a_fault(), said([symptom])))
     assert told.found is found
     assert (told.latency_seconds is not None) is found
+
+
+def test_what_was_refuted_after_the_advice_was_found_all_the_same() -> None:
+    woken = a_symptom(refuted_at=at(STRUCK + 8))
+    assert grade(result(a_fault(), said([woken], [], [an_advice(STRUCK + 7)]))).found is True
+    assert grade(result(a_fault(), said([woken], [], [an_advice(STRUCK + 9)]))).found is False
+
+
+def test_an_end_that_the_scheduler_meant_is_not_asked_for_a_symptom() -> None:
+    told = grade(result(a_fault(kind="none", actions=(Did.NONE,)), said()))
+    assert told.found is None and told.action_right is True
+
+
+def test_who_has_not_asked_for_action_may_be_advised_and_not_touched() -> None:
+    trap = replace(a_trap(), truth=replace(a_trap().truth, unasked=True))
+    advised = an_advice(did=Did.RESTART)
+    carried_out = an_advice(did=Did.RESTART, acknowledged_at=at(STRUCK + 9))
+    assert grade(result(trap, said(advice=[advised]))).wrong == ()
+    assert grade(result(trap, said(advice=[carried_out]))).wrong != ()
+    assert grade(result(trap, said(advice=[advised], commands=["scontrol release 1"]))).wrong != ()
 
 
 def test_latency_runs_from_the_deed_on_the_same_attempt_to_the_earliest_detection() -> None:
