@@ -36,10 +36,20 @@ class Training:
     def open(self) -> int:
         """Load the checkpoint, and say so; the step of it."""
         here, now = self.here, time.time()
-        self.started = checkpoint.load(here.folder)
+        try:
+            self.started = checkpoint.load(here.folder)
+        except RuntimeError:
+            self._tell_damage()
+            raise
         if here.place.rank == 0:
             say(here.dialect.opening(here.stage, self.started, now))
         return self.started
+
+    def _tell_damage(self) -> None:
+        """A checkpoint that an earlier attempt has damaged strikes this one too."""
+        for order in self.orders:
+            if order.kind == "corrupt_checkpoint" and (order.attempt or 0) <= self.here.place.attempt:
+                self.here.tell(order)
 
     def train(self, meeting: Meeting) -> None:
         """Until the last step or the first order that ends this rank."""

@@ -45,6 +45,7 @@ def test_a_damaged_checkpoint_stops_every_later_attempt(tmp_path: Path) -> None:
     assert play(tmp_path, orders).steps == [1, 2, 3, 4, 5, 6, 7]
     second = play(tmp_path, orders, "--attempt", "1")
     assert (second.code, second.steps) == (1, [])
+    assert "corrupt_checkpoint" in {deed.what for deed in read([tmp_path / "truth"]) if deed.attempt == 1}
     assert (
         "RuntimeError: PytorchStreamReader failed reading zip archive: failed finding central directory"
         in second.err
