@@ -72,15 +72,16 @@ class Beat(ABC):
         """Since or from when there is something to do, in epoch seconds; `None`: there is nothing."""
 
     @abstractmethod
-    def run(self) -> None:
-        """Do it."""
+    def run(self) -> bool:
+        """Do it; whether there was anything in the end."""
 
     def turn(self) -> None:
         """Do it if there is something to do at this moment."""
         due = self.due_at()
         if due is None or due > self.now + SAME:
             return
-        self.run()
+        if not self.run():
+            return
         self.stage.forget_dues()
         if isinstance(self, Reading):
             self.stage.read_at = self.now
@@ -107,7 +108,7 @@ class Observing(Beat):
         """When the first cluster is due."""
         return self.stage.dues.observe_at
 
-    def run(self) -> None:
+    def run(self) -> bool:
         """Observe every cluster that is due; one that answers slowly is over so much later."""
         clock = self.stage.clock
         least = timedelta(seconds=settings.REKINDLE["REKINDLE_COMMAND_SECONDS"] + 5)
@@ -120,6 +121,7 @@ class Observing(Beat):
             finally:
                 took = timedelta(seconds=one.transport.spent_seconds - before)
                 end_turn(turn, clock.now(), clock.now() + took, one.random.random)
+        return True
 
 
 class Reading(Beat):
@@ -132,10 +134,11 @@ class Reading(Beat):
         at = self.stage.dues.read_at
         return None if at is None else at - EARLY * settings.REKINDLE["REKINDLE_READ_SECONDS"]
 
-    def run(self) -> None:
+    def run(self) -> bool:
         """Read, judge, decide."""
         read_due()
         decide_due()
+        return True
 
 
 class Judging(Beat):
@@ -147,9 +150,10 @@ class Judging(Beat):
         """When the first attempt is to be judged."""
         return self.stage.dues.judge_at
 
-    def run(self) -> None:
+    def run(self) -> bool:
         """Judge."""
         judge_due()
+        return True
 
 
 class Deciding(Beat):
@@ -161,9 +165,10 @@ class Deciding(Beat):
         """When the first verdict is to be decided on."""
         return self.stage.dues.decide_at
 
-    def run(self) -> None:
+    def run(self) -> bool:
         """Decide."""
         decide_due()
+        return True
 
 
 class Following(Beat):
@@ -186,9 +191,10 @@ class Following(Beat):
         moved_at = max(stage.stirred_at, stage.read_at if dues.moving else 0.0)
         return moved_at if moved_at > self._followed_at else dues.expire_at
 
-    def run(self) -> None:
+    def run(self) -> bool:
         """Follow."""
         follow_open()
+        return True
 
     def turn(self) -> None:
         """What it does itself stirs nothing."""
@@ -210,27 +216,26 @@ class Controlling(Beat):
     phase = HALF * every
 
     def due_at(self) -> float | None:
-        """Now, while there is one."""
-        return self.now if self._active() else None
+        """Now, while there is one: what it sees may change at any moment."""
+        return self.now if self._concerned() else None
 
-    def run(self) -> None:
-        """Each makes its passes."""
-        for one, shown in self._active():
+    def run(self) -> bool:
+        """Those that see something new make their passes."""
+        awake = [(one, shown) for one, shown, advised in self._concerned() if not one.hands.rests(shown, advised)]
+        for one, shown in awake:
             one.introduced = True
             one.hands.run_passes(shown)
+        return bool(awake)
 
-    def _active(self) -> list[tuple[Watched, Hashable]]:
-        """Each with what it can see."""
+    def _concerned(self) -> list[tuple[Watched, Hashable, int]]:
+        """Each with what it can see, and how many advice there are."""
         given = self._given()
-        active: list[tuple[Watched, Hashable]] = []
+        concerned: list[tuple[Watched, Hashable, int]] = []
         for one in self.stage.watched.values():
-            advice = given.get(one.key, ())
-            if not advice and not one.hands.busy and one.introduced:
-                continue
-            shown = (tuple(advice), one.listed())
-            if not one.hands.rests(shown, len(advice)):
-                active.append((one, shown))
-        return active
+            advice = given.get(one.key, [])
+            if advice or one.hands.busy or not one.introduced:
+                concerned.append((one, (tuple(advice), one.listed()), len(advice)))
+        return concerned
 
     def _given(self) -> dict[int, list[int]]:
         """Open advice of each cluster that is for a controller."""
@@ -253,11 +258,12 @@ class Guarding(Beat):
         """Now, while there is one."""
         return self.now if any(True for _ in self._active()) else None
 
-    def run(self) -> None:
+    def run(self) -> bool:
         """Each has one look."""
         for one in list(self._active()):
             one.held = _holds(one)
             one.hands.watchdog.run_pass()
+        return True
 
     def _active(self) -> Iterator[Watched]:
         return (one for one in self.stage.watched.values() if one.held or _holds(one))

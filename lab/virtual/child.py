@@ -50,8 +50,7 @@ def run(
     """
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / "stderr"
-    with path.open("wb") as log:
-        child = start(folder, module, arguments, log, on_disk=on_disk)
+    with path.open("wb") as log, start(folder, module, arguments, log) as child:
         try:
             for line in child.stdout or ():
                 each(line.rstrip("\n"))
@@ -59,7 +58,6 @@ def run(
         finally:
             if child.poll() is None:
                 child.kill()
-                child.wait()
     if status:
         words = path.read_text(errors="replace").strip().splitlines()
         last = words[-1][:LAST_WORDS] if words else "without a word"

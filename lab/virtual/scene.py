@@ -11,7 +11,7 @@ from lab.score.said import Result, Said
 from lab.simulate.demo import opt_in
 from lab.simulate.jobs import AttemptRow
 from lab.simulate.model import Cluster
-from lab.simulate.outside import NotDone
+from lab.simulate.outside import OUTSIDE, NotDone
 from lab.simulate.outside import act as act_outside
 from lab.simulate.play import Fault, Play
 from lab.simulate.settings import Settings
@@ -32,7 +32,6 @@ class Scene:
         self.case = case
         self.start = start
         self.jobs: list[int] = []
-        self.undone: list[str] = []  # acts that could not be done
         self._truth = truth_file
         self._struck_at: dict[int, float] = {}  # by the job's number, the first time
         self._faults = 0
@@ -53,13 +52,14 @@ class Scene:
         return job is not None and job.run is not None and job.run.step >= step
 
     def act(self, act: Act) -> None:
-        """Do it, and write it down if it could be done."""
+        """Do it, and write it down if it could be done. What nobody can do is a mistake in the case: `KeyError`."""
+        if act.do not in OUTSIDE:
+            raise KeyError(f"nobody can do '{act.do}'")
         attempts = {number: job.restarts for number, job in self.cluster.jobs.items()}
         try:
             deed = act_outside(self.cluster, act.do, act.words, self.jobs)
-        except NotDone as no:
-            self.undone.append(str(no))
-            return
+        except NotDone:
+            return  # it has no line in the truth file then
         for number in deed.jobs or (0,):
             self._note(act.do, number, attempts.get(number, 0), self.cluster.now, deed.nodes)
 

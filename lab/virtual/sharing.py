@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 from lab.cases.case import Case
 
-SECOND = 8.0  # milliseconds that a virtual second costs, whatever happens in it
-CASE_SECOND = 2.0  # and for each case
+SECOND = 3.0  # milliseconds that a virtual second costs, whatever happens in it
+CASE_SECOND = 2.5  # and for each case
 JOB_NODE_SECOND = 0.02  # and for each node of its jobs
 ROUNDS = 40
 

@@ -24,6 +24,21 @@ from workloads.models import Cluster
 
 LAB = Actor(ActorKind.PERSON, "lab")
 
+LISTED = (
+    "serial",
+    "word",
+    "reason",
+    "priority",
+    "restarts",
+    "admin_comment",
+    "excluded",
+    "shown_nodes",
+    "submitted_at",
+    "starts_at",
+    "eligible_at",
+    "ended_at",
+)
+
 
 @dataclass
 class Watched:
@@ -41,10 +56,7 @@ class Watched:
     def listed(self) -> Hashable:
         """Everything that a listing of the jobs would show, and whether it would be shown truly."""
         cluster = self.cluster
-        jobs = tuple(
-            (job.number, job.serial, job.word, job.reason, job.priority, job.restarts, job.admin_comment)
-            for job in cluster.jobs.values()
-        )
+        jobs = tuple((job.number, *(getattr(job, name) for name in LISTED)) for job in cluster.jobs.values())
         return jobs, cluster.controller_up, id(cluster.lie) if cluster.lie else None
 
 
@@ -77,7 +89,7 @@ def watch(
         version = PolicyVersion(cluster=row, values=dict(policy), created_at=clock.now(), created_by="lab")
         version.full_clean()
         version.save()
-    token = issue(f"{name[:50]}-controller", TokenRole.CONTROLLER, [row], now=clock.now(), actor=LAB)
+    token = issue(f"controller of cluster {row.pk}", TokenRole.CONTROLLER, [row], now=clock.now(), actor=LAB)
     own = folder / name
     own.mkdir(parents=True, exist_ok=True)
     transport = InProcess(cluster)

@@ -1,0 +1,81 @@
+"""Does `python -m lab` put cases on, and say in one sentence what it cannot do?"""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from lab.cases.catalogue import CASES
+
+ROOT = Path(__file__).resolve().parents[3]
+
+
+def lab(*words: object, seconds: float = 60) -> subprocess.CompletedProcess[str]:
+    argv = [sys.executable, "-m", "lab", *map(str, words)]
+    return subprocess.run(argv, cwd=ROOT, capture_output=True, text=True, timeout=seconds, check=False)
+
+
+@pytest.mark.timeout(300)
+def test_the_short_set_gives_a_score_card(tmp_path: Path) -> None:
+    short = [case for case in CASES if "simulated" in case.short]
+    done = lab("--on", "simulated", "--faults", "short", "--json", tmp_path / "card.json", seconds=280)
+    assert done.returncode == 0, done.stderr
+    assert len(done.stderr.splitlines()) == len(short) + 1
+    card = json.loads((tmp_path / "card.json").read_text())
+    (part,) = card["parts"]
+    assert (card["where"], len(part["cases"])) == ("simulated", len(short))
+    assert {one["standing"] for one in part["cases"]} == {"counted"}
+    assert part["all"]["counted"] == len(short)
+    assert "faults found" in done.stdout and "traps left alone" in done.stdout
+
+
+def test_the_list_has_one_line_for_each_case() -> None:
+    done = lab("--list")
+    lines = done.stdout.splitlines()
+    assert done.returncode == 0 and len(lines) == len(CASES)
+    assert [line.split()[:2] for line in lines] == [[case.sort.value, case.name] for case in CASES]
+    assert all(case.says in line for line, case in zip(lines, CASES, strict=True))
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        ((), "say --list, or --on simulated, slurm or fleet, or --corpus FILE; --help says more."),
+        (("--on", "mars"), "argument --on: invalid choice: 'mars' (choose from 'simulated', 'slurm', 'fleet')"),
+        (("--on", "simulated", "--faults", "no-such"), "There is no case 'no-such'; ./run lab --list names them."),
+        (("--on", "simulated", "--faults", ","), "No case that can be put on in 'simulated' is meant."),
+        (("--on", "simulated", "--corpus", "x"), "say --list, or --on"),
+        (("--on", "simulated", "--days", "3"), "--days and --nodes go with --on fleet."),
+        (("--on", "fleet", "--days", "0"), "--days must be more than 0."),
+        (("--on", "fleet", "--faults", "short"), "--faults is for --on simulated and slurm."),
+        (("--on", "simulated", "--seed", "x"), "argument --seed: invalid int value: 'x'"),
+        (("--on", "simulated", "--json", "/no/such/folder/card.json"), "there is no folder for"),
+        (("--corpus", "/no/such/file"), "there is no file /no/such/file."),
+        (("--folder", "/", "--on", "simulated"), "/ is there already."),
+        (("--corpus", __file__), "line 1"),
+    ],
+    ids=lambda value: " ".join(value)[:40] if isinstance(value, tuple) else "",
+)
+def test_a_mistake_is_one_sentence_and_status_2(words: tuple[str, ...], sentence: str) -> None:
+    done = lab(*words)
+    assert done.returncode == 2 and done.stdout == ""
+    assert sentence in done.stderr and len(done.stderr.splitlines()) == 1, done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_help_tells_what_can_be_said() -> None:
+    done = lab("--help")
+    assert done.returncode == 0
+    assert all(word in done.stdout for word in ("--faults", "representative", "--corpus", "Exit status", "--write"))
+
+
+def test_labelled_text_gives_a_score_card(tmp_path: Path) -> None:
+    corpus = tmp_path / "some.jsonl"
+    label = {"kind": "crash", "layer": "hardware.gpu", "action": "restart_exclude"}
+    text = "RuntimeError: CUDA error: uncorrectable ECC error encountered"
+    corpus.write_text(json.dumps({"id": "one", "snippet": text, "expected": label}))
+    done = lab("--corpus", corpus, "--json", tmp_path / "card.json")
+    assert done.returncode == 0, done.stderr
+    assert json.loads((tmp_path / "card.json").read_text())["where"] == "corpus"
