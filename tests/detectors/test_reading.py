@@ -346,6 +346,24 @@ class TestDue:
             turns += 1
         assert seen(attempt) == 200 and turns == 5
 
+    def test_a_log_that_waits_for_the_next_listing_is_not_read_again_at_once(self, attempt: Attempt) -> None:
+        log = Log.of(attempt)
+        log.write("one", "two", "three")
+        read_attempt(attempt, now(), counting)
+        log.path.write_text("other\n")  # by the job itself or by its next attempt: the listing tells
+        at = now()
+        read_attempt(again(attempt), at, counting)
+        read_attempt(again(attempt), at, counting)
+        assert again(attempt).read_due_at == at + timedelta(seconds=1) and seen(attempt) == 3
+
+    def test_a_last_line_without_its_end_is_not_waited_for_without_a_pause(self, attempt: Attempt) -> None:
+        Log.of(attempt).path.write_text("one\ntwo")
+        at = now()
+        end(attempt, at=at)
+        read_attempt(again(attempt), at, counting)
+        read_attempt(again(attempt), at, counting)
+        assert again(attempt).read_due_at == at + timedelta(seconds=1) and seen(attempt) == 1
+
     def test_files_of_empty_lines_become_no_million_records_at_once(self, attempt: Attempt) -> None:
         cluster = attempt.job.cluster
         cluster.log_patterns = [f"{cluster.log_roots[0]}/%j_%t.log"]
