@@ -372,6 +372,18 @@ def test_reporters_of_one_peer_are_listed() -> None:
     assert [found.signature for found in healed.findings.values()] == ["nccl.ib.port_error"]
 
 
+@pytest.mark.parametrize(
+    ("line", "signature", "role"),
+    [
+        ("OSError: [Errno 30] Read-only file system: '/tmp/ckpt/iter_5.pt'", "fs.erofs", Role.ROOT),
+        ("OSError: [Errno 28] No space left on device: '/dev/shm/arena'", "fs.enospc", Role.ROOT),
+    ],
+    ids=["read-only", "full"],
+)
+def test_a_broken_file_system_is_no_race_of_temporary_files(line: str, signature: str, role: Role) -> None:
+    assert dead([f"[rank3]: {line}"]).found(signature).role is role
+
+
 def test_a_fault_injected_on_purpose_is_marked() -> None:
     line = "<0>[ 3098.275469] Kernel panic - not syncing: Test panic triggered by crash_test module"
     assert "injected on purpose" in dead([line]).found("kernel.panic").sentence
