@@ -161,7 +161,7 @@ STORAGE: Said = (
     ("B39", "Retrying write of shard 3 after 'Input/output error' (attempt 2 of 6): [Errno 5]"),
     ("B39", "Retry of shard 3 succeeded after TimeoutError and 'Stale file handle'"),
     ("B50", "wandb: ERROR Network error (ConnectionError), entering retry loop: Connection reset by peer"),
-    ("B50", "wandb: WARNING Run history is full: No space left on device /root/.cache (telemetry only)"),
+    ("B50", "wandb: WARNING Run history is full: No space left on device /home/trainer/.cache (telemetry only)"),
 )
 ADVICE: Said = (
     ("B06", "CUDA kernel errors might be asynchronously reported, says the manual; this is text of the help page."),
