@@ -20,6 +20,7 @@ from lab.slurm.cluster import LabError
 from lab.virtual.child import ROOT, ChildFailed
 
 DONE, INCOMPLETE, WRONG = 0, 1, 2
+STOPPED = 130  # as a shell says of Ctrl-C
 FLEET = "fleet"
 HELP = """\
 examples:
@@ -65,6 +66,9 @@ def main(argv: Sequence[str]) -> int:
     except (ChildFailed, LabError, OSError) as error:
         say(f"the lab failed: {error}")
         return INCOMPLETE
+    except KeyboardInterrupt:
+        say("stopped")
+        return STOPPED
     print(measured.text)
     if told.json:
         told.json.write_text(json.dumps(measured.values, indent=1, ensure_ascii=False, sort_keys=True) + "\n")
