@@ -6,6 +6,7 @@ status. The module is imported only then, because it imports the product, and th
 
 import gc
 import importlib
+import os
 import sys
 from pathlib import Path
 

@@ -1,5 +1,6 @@
 """How does a process without the product start one with it? A child with a site of its own."""
 
+import os
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
@@ -32,6 +33,7 @@ def start(
     return subprocess.Popen(
         [sys.executable, "-m", "lab.virtual", str(folder), module, *arguments],
         cwd=ROOT,
+        env=environment,
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=log,
