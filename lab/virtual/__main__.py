@@ -13,7 +13,7 @@ from pathlib import Path
 from lab.virtual.child import ON_DISK
 from lab.virtual.django import prepare
 
-GC_THRESHOLD = (50_000, 20, 20)  # the ORM makes many objects and few cycles: a tenth of the time less
+GC_THRESHOLD = (50_000, 20, 20)  # the ORM makes many objects and few cycles
 
 
 def main(arguments: list[str]) -> int:
