@@ -16,9 +16,8 @@ from schedulers.states import JobState
 from workloads.models import Attempt
 
 TOGETHER = timedelta(seconds=60)
-"""Whoever wrote last within this time before the silence began fell silent with it."""
-AFTERWARDS = timedelta(seconds=10)
-"""Reads and file systems are late by seconds: only a later line shows that lines arrive."""
+"""What holds lines back does not hold back all in the same second: whoever wrote last within this time before or
+after the silence began (after it: within half the silence) fell silent with it."""
 
 
 class Neighbours:
@@ -27,13 +26,13 @@ class Neighbours:
     def __init__(self) -> None:
         self._moved: dict[int, dict[int, datetime]] = {}
 
-    def silent_with(self, attempt: Attempt, since: datetime | None) -> int:
+    def silent_with(self, attempt: Attempt, since: datetime | None, now: datetime) -> int:
         """How many others fell silent with this attempt, which wrote last at `since`; 0 when somebody wrote on."""
         if since is None:
             return 0
         moved = self._of(attempt.job.cluster_id)
         others = [at for key, at in moved.items() if key != attempt.pk]
-        if any(at > since + AFTERWARDS for at in others):
+        if any(at > since + min(TOGETHER, (now - since) / 2) for at in others):
             return 0
         return sum(at >= since - TOGETHER for at in others)
 

@@ -82,7 +82,7 @@ def _turned(news: News, past: Past, neighbours: Neighbours, turn: Turn, now: dat
     limits = effective_limits(news.attempt.job.cluster.detector_limits)
     sight = look(news, limits, now)
     outcome = _outcome(news, sight, turn, now)
-    if is_bare_silence(outcome) and (others := neighbours.silent_with(news.attempt, news.moved_at)):
+    if is_bare_silence(outcome) and (others := neighbours.silent_with(news.attempt, news.moved_at, now)):
         sight = unheard(news, quiet_reason(others, news.moved_at or now))
         outcome = _outcome(news, sight, turn, now)
     before = {name: watch.state for name, watch in news.watches.items()}

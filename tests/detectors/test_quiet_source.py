@@ -57,6 +57,13 @@ def test_all_at_once_is_blind_and_nobody_hangs(cluster: Cluster) -> None:
     assert "another running job" in again(first).blind_reason
 
 
+def test_a_stall_does_not_hold_back_all_in_the_same_second(cluster: Cluster) -> None:
+    first, second = trained(cluster), trained(cluster, until=60)
+    for at in (QUIET, QUIET + 30):
+        read(first, second, at=at)
+    assert kinds(first) == kinds(second) == ["blind"]
+
+
 def test_somebody_who_writes_on_shows_that_lines_arrive(cluster: Cluster) -> None:
     hung, other = trained(cluster), trained(cluster)
     read(hung, other, at=QUIET - 200)
