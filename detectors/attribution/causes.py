@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from detectors.attribution.candidates import CLOCK_DOUBT, Candidate
 from detectors.attribution.facts import Symptom
 from detectors.attribution.hosts import NOBODY
 from detectors.attribution.judgement import RuleOutcome
@@ -10,6 +11,8 @@ from detectors.attribution.naming import (
     Cause,
     Search,
     failed_sentence,
+    killed_process,
+    launcher_cause,
     node_failure_cause,
     proved,
     slow,
@@ -82,14 +85,27 @@ def _voted(search: Search) -> bool:
 
 
 def _missing(search: Search) -> bool:
-    return search.standstill is not None and (search.first is None or _tier(search) == 9)
+    """Whether somebody is missing, and nothing stronger came before the others had waited for their whole limit."""
+    first, reporter = search.first, _reporter(search)
+    if search.standstill is None or (reporter is not None and reporter.symptom.role is Role.ROOT):
+        return False
+    return first is None or first.tier.number == 9 or (first.tier.number == 7 and _after_the_limit(first, search))
 
 
-def _reported_hang(search: Search) -> bool:
-    """Whether lines name who did not join; a mere silence names nobody."""
-    first = search.first
-    named = first is not None and bool(first.named.hosts) and first.symptom.role is Role.ROOT
-    return _tier(search) == 9 and named and first is not None and first.symptom.basis != "step"
+def _after_the_limit(candidate: Candidate, search: Search) -> bool:
+    """A process that is killed after the watchdogs have spoken is torn down (section 6.1, rule 1)."""
+    told_at = min((wait.at for wait in search.case.facts.witnesses.waits), default=None)
+    return (
+        told_at is not None and candidate.symptom.happened_at.timestamp() >= told_at - CLOCK_DOUBT.total_seconds()
+    )
+
+
+def _reporter(search: Search) -> Candidate | None:
+    """A line that names who did not join; a mere silence names nobody."""
+    if _tier(search) != 9:
+        return None
+    named = (c for c in search.order if c.tier.number == 9 and c.named.hosts and c.symptom.basis != "step")
+    return min(named, key=lambda c: (c.symptom.role is not Role.ROOT, c.symptom.happened_at), default=None)
 
 
 def _only_victims(search: Search) -> bool:
@@ -133,6 +149,12 @@ CAUSES: tuple[CauseRule, ...] = (
         slow_cause,
     ),
     CauseRule(
+        "cause.standstill",
+        "the others wait in a collective that somebody did not join",
+        _missing,
+        standstill_cause,
+    ),
+    CauseRule(
         "cause.network_vote",
         "connections broke, and counting them names a host",
         _voted,
@@ -147,20 +169,20 @@ CAUSES: tuple[CauseRule, ...] = (
     CauseRule(
         "cause.hang_reported",
         "the job stood still, and lines name who did not join",
-        _reported_hang,
-        lambda search: proved(search, "cause.hang_reported"),
-    ),
-    CauseRule(
-        "cause.standstill",
-        "the others wait in a collective that somebody did not join",
-        _missing,
-        standstill_cause,
+        lambda search: _reporter(search) is not None,
+        lambda search: proved(search, "cause.hang_reported", by=_reporter(search)),
     ),
     CauseRule(
         "cause.hang",
         "the job stood still, and nobody is named",
         lambda search: _tier(search) == 9,
         lambda search: proved(search, "cause.hang", NOBODY),
+    ),
+    CauseRule(
+        "cause.launcher",
+        "the launcher reports the signal that ended the first process",
+        lambda search: killed_process(search) is not None,
+        launcher_cause,
     ),
     CauseRule(
         "cause.communication",

@@ -1,12 +1,14 @@
 """What does a cause look like once it is named? One function for each way of naming it."""
 
 import functools
+import re
+import signal
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
 from detectors.attribution.candidates import Candidate, Case
 from detectors.attribution.classes import EXCLUDE
-from detectors.attribution.ending import NEVER, lost_nodes, signal_of
+from detectors.attribution.ending import NEVER, SECONDARY_SIGNALS, lost_nodes, signal_of
 from detectors.attribution.facts import Symptom
 from detectors.attribution.hosts import NOBODY, Named, named_for
 from detectors.attribution.network import Vote, vote_of
@@ -16,6 +18,7 @@ from detectors.catalogue.kind import AnomalyKind
 from detectors.catalogue.layer import Layer
 from schedulers.states import JobState
 
+_EXIT = re.compile(r"exit ?code\s{0,8}: -(\d{1,3})\b", re.ASCII)
 SLOW = frozenset({AnomalyKind.STRAGGLER, AnomalyKind.NO_CHECKPOINT})
 COUNTED = frozenset({"cause.network_vote", "cause.standstill"})
 UNKNOWN_CONFIDENCE = 0.3  # that a cause which nobody saw is what the row says
@@ -79,9 +82,9 @@ def slow(search: Search) -> Symptom | None:
     return next((s for s in facts.symptoms if s.kind in SLOW and not s.refuted), None)
 
 
-def proved(search: Search, rule: str, named: Named | None = None) -> Cause:
-    """The likeliest cause as its own lines tell it; `named` replaces the hosts that it names."""
-    first = search.order[0]
+def proved(search: Search, rule: str, named: Named | None = None, by: Candidate | None = None) -> Cause:
+    """The likeliest cause, or the one proved `by`, as its own lines tell it; `named` replaces its hosts."""
+    first = by or search.order[0]
     symptom = first.symptom
     return Cause(
         rule=rule,
@@ -146,6 +149,37 @@ def slow_cause(search: Search) -> Cause:
     sentence, sure = symptom.sentence.rstrip(". "), symptom.confidence
     cause = Cause("cause.slow", symptom.kind, symptom.layer, symptom.signature, sentence, symptom.happened_at)
     return replace(cause, confidence=sure)
+
+
+def killed_process(search: Search) -> Symptom | None:
+    """A launcher's report that the first process to end was ended by a signal which nobody sends to tidy up."""
+    reports = (s for s in search.case.facts.symptoms if s.signature.startswith("elastic."))
+    return next((one for one in reports if _deadly_signal(one)), None)
+
+
+def _deadly_signal(report: Symptom) -> int | None:
+    found = (_EXIT.search(quote.line) for quote in report.evidence)
+    numbers = [int(one[1]) for one in found if one is not None]
+    return next((number for number in numbers if number not in SECONDARY_SIGNALS), None)
+
+
+def launcher_cause(search: Search) -> Cause:
+    """What torchrun says of the first process that failed; its own peers' messages are victims'."""
+    report = killed_process(search)
+    if report is None:
+        raise AssertionError("the row applies to a launcher's report only")
+    proof = next(c for c in search.case.candidates if c.symptom is report)
+    sentence = f"Killed by {_signal_name(_deadly_signal(report) or 0)}, cause unknown"
+    cause = unproved(search, "cause.launcher", sentence)
+    named = named_for(report, search.case.facts)
+    return replace(cause, kind=AnomalyKind.CRASH, signature=report.signature, named=named, candidate=proof)
+
+
+def _signal_name(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"
 
 
 def unproved(search: Search, rule: str, sentence: str, layer: Layer = Layer.UNKNOWN) -> Cause:

@@ -15,7 +15,7 @@ from detectors.catalogue.layer import Layer
 HEARD_AT_LEAST = 0.75  # of the ranks, before the silence of the others tells anything
 SILENT_AFTER_SECONDS = 90.0  # 60 s for the dumps and 30 s more: so long a live rank may still speak
 CLOCK_DOUBT_SECONDS = 5.0
-OF_ALL = frozenset({"", "0/", "0/0", "0/default_pg"})  # groups that hold every rank
+OF_ALL = ""  # the group that holds every rank
 
 
 @dataclass(frozen=True)
@@ -66,13 +66,13 @@ def _first_group(facts: Facts) -> Group | None:
     begun = {name: min(_begun(one) for one in waits if one.group == name) for name in {one.group for one in waits}}
     earliest = min(begun.values())
     at_once = [name for name, at in begun.items() if at <= earliest + CLOCK_DOUBT_SECONDS]
-    name = min(at_once, key=lambda name: (name in OF_ALL, begun[name], name))
+    name = min(at_once, key=lambda name: (name == OF_ALL, begun[name], name))
     rows = tuple(one for one in waits if one.group == name)
     spoken = [one.at for one in rows]
     return Group(
         rows=rows,
         world=dict(facts.ranks),
-        of_all=name in OF_ALL,
+        of_all=name == OF_ALL,
         settled=facts.attempt.ended or max(spoken) - min(spoken) >= SILENT_AFTER_SECONDS,
         lost_store=frozenset(rank for rank, _host in facts.witnesses.lost_store),
     )

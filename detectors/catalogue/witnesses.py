@@ -19,6 +19,8 @@ from detectors.catalogue.records import Context
 NAME = "witnesses"
 WAITS, EDGES, PORTS, STORE = "waits", "edges", "ports", "store"
 KEPT = 16_384  # rows of each kind: 8,192 ranks in two groups
+OF_ALL = frozenset({"0/", "0/0", "0/default_pg"})
+"""Names of the group that holds every rank; a line without a group is told of it, too, and the rows are one."""
 FLUSHED = 5  # a completion with this status only follows another error
 _NIC = re.compile(r"\bhca ([\w.]{1,64})")
 _OWN_ADDRESS = re.compile(r"local ?G(?:id|ID) (?:::ffff:)?([0-9a-fA-F.:]{2,45})")
@@ -81,6 +83,7 @@ def _wait(tables: Tables, reading: Reading, **told: Any) -> None:
     if rank is None:
         return
     group = reading.speaker.group or ""
+    group = "" if group in OF_ALL else group
     at = reading.moment.timestamp()
     row = _row(tables.waits, f"{group}|{rank}", {"group": group, "rank": rank, "host": "", "at": at})
     if row is not None:

@@ -16,11 +16,11 @@ from detectors.catalogue.kind import AnomalyKind
 from detectors.catalogue.layer import Layer
 from detectors.catalogue.role import Role
 from schedulers.states import JobState
-from tests.detectors.attribution.building import NOW, attempt, facts, symptom
+from tests.detectors.attribution.building import END, NOW, attempt, facts, quote, symptom
 
 HOSTS = tuple(f"n{number:02d}" for number in range(1, 65))
 RANKS = tuple((rank, HOSTS[rank // 2]) for rank in range(8))
-GROUP = "0/default_pg"
+GROUP = ""  # of every rank
 BEGUN = 1_000_000.0
 AT = BEGUN + 600
 FOUR = HOSTS[:4]
@@ -172,3 +172,46 @@ def test_a_lost_node_makes_its_peers_victims() -> None:
     judgement = attribute(found, NOW)
     assert judgement.signature == "slurm.node_failure"
     assert [one.host for one in judgement.implicated if one.excludable] == ["n17"]
+
+
+def killed(before_end: float) -> Any:
+    return symptom("slurm.task_killed", Layer.FRAMEWORK, Role.CANDIDATE, before_end, nodes=("n03",), confidence=0.5)
+
+
+def waiting_until(seconds_before_end: float) -> list[Wait]:
+    said_at = END.timestamp() - seconds_before_end
+    return [*(replace(own(r), at=said_at, begun=said_at - 600) for r in range(7)), replace(told(7), at=said_at)]
+
+
+def test_a_process_killed_after_the_watchdogs_is_torn_down_and_no_cause() -> None:
+    found = hanging(waiting_until(8))
+    after = replace(found, symptoms=(*found.symptoms, killed(2)))
+    assert attribute(after, NOW).implicated[0].host == "n04", "where rank 7 runs"
+    before = replace(found, symptoms=(*found.symptoms, killed(60)))
+    assert attribute(before, NOW).signature == "slurm.task_killed"
+
+
+def test_a_rank_that_says_that_it_is_stuck_is_named_where_counters_name_nobody() -> None:
+    held = {"kind": AnomalyKind.HANG, "nodes": ("n04",), "ranks": (7,), "sentence": "The interpreter is held"}
+    silence = {"kind": AnomalyKind.HANG, "basis": "step", "sentence": "No step"}
+    found = facts(
+        symptom("pg.gil", Layer.APPLICATION, Role.CANDIDATE, **held),
+        symptom("hang.silence", Layer.UNKNOWN, Role.CANDIDATE, 60, **silence),
+        attempt=attempt(),
+    )
+    judgement = attribute(found, NOW)
+    assert (judgement.layer, judgement.signature) == (Layer.APPLICATION, "pg.gil")
+    assert [one.host for one in judgement.implicated if one.role == "culprit"] == ["n04"]
+
+
+@pytest.mark.parametrize(("code", "words"), [(-9, "SIGKILL"), (-11, "SIGSEGV"), (-15, ""), (1, "")])
+def test_the_launcher_knows_the_signal_that_ended_the_first_process(code: int, words: str) -> None:
+    line = quote(f"  exitcode  : {code} (pid: 4242)", "n03", 5)
+    report = symptom("elastic.block_exit", Layer.FRAMEWORK, Role.CONFIRM, nodes=("n03",), evidence=(line,))
+    victim = symptom("net.brokenpipe", Layer.FRAMEWORK_COMM, Role.SECONDARY)
+    judgement = attribute(facts(report, victim, attempt=attempt()), NOW)
+    if words:
+        assert judgement.sentence == f"Killed by {words}, cause unknown on n03"
+        assert (judgement.layer, judgement.action) == (Layer.UNKNOWN, VerdictAction.RESTART)
+    else:
+        assert judgement.layer is Layer.FRAMEWORK_COMM

@@ -59,6 +59,12 @@ def test_counters_of_each_rank_and_who_was_only_told() -> None:
     assert "own" not in told_only
 
 
+def test_a_line_without_a_group_speaks_of_that_of_every_rank() -> None:
+    bare = OWN.format(r=0).replace("[PG ID 0 PG GUID 0(default_pg) Rank 0]", "[Rank 0]")
+    (row,) = told([*STARTS, bare, COUNTERS.format(r=0)])[WAITS]
+    assert (row["group"], row["op"], row["enq"]) == ("", "BROADCAST", 79)
+
+
 def test_the_cut_into_turns_does_not_matter() -> None:
     lines = [*STARTS, OWN.format(r=0), COUNTERS.format(r=0), TOLD.format(r=7)]
     waits = [{**row, "at": 0, "begun": 0} for row in told(lines)[WAITS]]
