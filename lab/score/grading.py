@@ -26,9 +26,10 @@ The rules:
 9. *False action*: RESTART or STOP on an attempt with nothing wrong, or a changing command for a job that nothing
    was wrong with. One for each attempt, and for each job that only commands touched. On a trap every attempt has
    nothing wrong, unless the action is one of those that are right.
-10. *Confidence* counts where a verdict was given on a fault whose layer is known: right when the layer is right and
-    the first host named, if any, is not innocent. A trap's verdict that wants something is wrong; one that wants
-    nothing is not counted.
+10. *Confidence* counts where a verdict was given on a fault whose layer is known. It is right when the layer is, and
+    the first host named, where the truth has a culprit, and when no innocent host is said to be one to leave out:
+    where an error of the program was seen is no blame. A trap's verdict that wants something is wrong; one that
+    wants nothing is not counted.
 """
 
 import re
@@ -135,9 +136,17 @@ def _fault(blank: Grade, result: Result, deeds: Sequence[Injected]) -> Grade:
         later_right=did_later in truth.later if truth.later and last != first else None,
         false_actions=_false_actions(said, struck, ()),
         confidence=verdict.confidence if verdict and asked else None,
-        confidence_right=bool(layer_right) and (not host or host in nodes) if asked else None,
+        confidence_right=bool(layer_right) and _blames_rightly(verdict, truth.culprit, nodes) if asked else None,
         said=spoken(said, first),
     )
+
+
+def _blames_rightly(verdict: Judged | None, culprit: bool, nodes: set[str]) -> bool:
+    """Whether the hosts of a verdict are those that it may blame (rule 10)."""
+    if verdict is None:
+        return False
+    innocent = [host for host in verdict.excludable if not culprit or host not in nodes]
+    return not innocent and (not culprit or not verdict.hosts or verdict.hosts[0] in nodes)
 
 
 def _trap(blank: Grade, result: Result) -> Grade:

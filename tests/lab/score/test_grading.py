@@ -334,3 +334,12 @@ def test_what_is_said_holds_no_word_of_a_log_and_names_every_part() -> None:
         "crash hardware.gpu cuda.ecc 0.95 on n03; restart_exclude without n03 (named_node)"
     )
     assert grade(result(a_fault(), said())).said == "nothing"
+
+
+@pytest.mark.parametrize(
+    ("values", "right"), [({"excludable": ()}, True), ({"excludable": ("n03",)}, False)], ids=["seen", "blamed"]
+)
+def test_where_an_error_of_the_program_was_seen_is_no_blame(values: dict[str, Any], right: bool) -> None:
+    case = a_fault(layers=("application",), culprit=False, actions=(Did.STOP,))
+    verdict = a_verdict(layer="application", hosts=("n01",), **values)
+    assert grade(result(case, said([a_symptom()], [verdict]))).confidence_right is right
