@@ -26,9 +26,9 @@ The rules:
 9. *False action*: RESTART or STOP on an attempt with nothing wrong, or a changing command for a job that nothing
    was wrong with. One for each attempt, and for each job that only commands touched. On a trap every attempt has
    nothing wrong, unless the action is one of those that are right.
-10. *Confidence* counts where a verdict was given on a fault whose layer is known. It is right when the layer is, and
-    the first host named, where the truth has a culprit, and when no innocent host is said to be one to leave out:
-    where an error of the program was seen is no blame. A trap's verdict that wants something is wrong; one that
+10. *Confidence* counts where a verdict was given on a fault whose layer is known. It is right when the layer is,
+    when the first host named is, where the truth has a culprit, and when no innocent host is one to leave out.
+    Where an error of the program was seen is no blame. A trap's verdict that wants something is wrong; one that
     wants nothing is not counted.
 """
 
