@@ -3,7 +3,7 @@
 from django.contrib import admin
 
 from audit.read_only import ReadOnlyAdmin
-from detectors.models import Anomaly, Excerpt, Feed, Verdict
+from detectors.models import Anomaly, Excerpt, Feed, HealthEvent, Verdict
 
 
 @admin.register(Anomaly)
@@ -44,3 +44,22 @@ class ExcerptAdmin(ReadOnlyAdmin):
     list_filter = ("why",)
     list_select_related = ("attempt__job",)
     search_fields = ("stream", "attempt__job__number")
+
+
+@admin.register(HealthEvent)
+class HealthEventAdmin(ReadOnlyAdmin):
+    """What was told about nodes."""
+
+    list_display = (
+        "happened_at",
+        "cluster",
+        "node",
+        "entity",
+        "check_name",
+        "fatal",
+        "healthy",
+        "message",
+        "cleared_at",
+    )
+    list_filter = ("cluster", "fatal", "healthy", "source")
+    search_fields = ("node", "check_name", "message")

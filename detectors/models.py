@@ -82,6 +82,46 @@ class Excerpt(models.Model):
         return f"{self.stream}@{self.offset}"
 
 
+class HealthEvent(models.Model):
+    """What somebody outside says about a node: broken, or healthy again. `key`: the same one when told twice.
+
+    `node` is a name and no row: what is told of a node that the scheduler does not list is kept, and blames nobody.
+    A healthy event stays too: one that broke earlier and is told later was cleared by it.
+    """
+
+    uuid = models.UUIDField(default=uuid.uuid4, unique=True, editable=False)
+    cluster = models.ForeignKey(Cluster, on_delete=models.CASCADE, related_name="health_events")
+    node = models.CharField(max_length=255)
+    check_name = models.CharField(max_length=128)
+    component = models.CharField(max_length=64, blank=True, default="")
+    entity = models.CharField(
+        max_length=255, blank=True, default="", help_text="What of the node, e.g. GPU 3; empty: all of it."
+    )
+    fatal = models.BooleanField(default=False)
+    healthy = models.BooleanField(default=False)
+    codes = models.JSONField(default=list, help_text="Error codes as told, e.g. 79.")
+    message = models.CharField(max_length=1000, blank=True, default="")
+    advised = models.CharField(max_length=32, blank=True, default="", help_text="What its sender recommends.")
+    source = models.CharField(max_length=32, help_text="The form that it came in: nvsentinel or alertmanager.")
+    agent = models.CharField(max_length=128, blank=True, default="", help_text="Who found it.")
+    key = models.CharField(max_length=64, help_text="SHA-256 of what makes two the same.")
+    happened_at = models.DateTimeField()
+    received_at = models.DateTimeField()
+    received_from = models.CharField(max_length=128, help_text="The token's name.")
+    cleared_at = models.DateTimeField(null=True, blank=True, help_text="When its node was healthy again.")
+
+    class Meta:
+        ordering = ("cluster", "-happened_at", "-id")
+        constraints = (models.UniqueConstraint(fields=("cluster", "key"), name="health_event_once"),)
+        indexes = (
+            models.Index(fields=("cluster", "happened_at"), name="health_by_time"),
+            models.Index(fields=("cluster", "node", "happened_at"), name="health_by_node"),
+        )
+
+    def __str__(self) -> str:
+        return f"{self.node}: {self.check_name}"
+
+
 class Anomaly(models.Model):
     """One detected symptom on one attempt. `key` makes it the same one when it is found twice."""
 

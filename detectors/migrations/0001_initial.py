@@ -350,4 +350,67 @@ class Migration(migrations.Migration):
                 "constraints": [models.UniqueConstraint(fields=("attempt", "detector"), name="watch_identity")],
             },
         ),
+        migrations.CreateModel(
+            name="HealthEvent",
+            fields=[
+                (
+                    "id",
+                    models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID"),
+                ),
+                ("uuid", models.UUIDField(default=uuid.uuid4, editable=False, unique=True)),
+                ("node", models.CharField(max_length=255)),
+                ("check_name", models.CharField(max_length=128)),
+                ("component", models.CharField(blank=True, default="", max_length=64)),
+                (
+                    "entity",
+                    models.CharField(
+                        blank=True,
+                        default="",
+                        help_text="What of the node, e.g. GPU 3; empty: all of it.",
+                        max_length=255,
+                    ),
+                ),
+                ("fatal", models.BooleanField(default=False)),
+                ("healthy", models.BooleanField(default=False)),
+                ("codes", models.JSONField(default=list, help_text="Error codes as told, e.g. 79.")),
+                ("message", models.CharField(blank=True, default="", max_length=1000)),
+                (
+                    "advised",
+                    models.CharField(
+                        blank=True, default="", help_text="What its sender recommends.", max_length=32
+                    ),
+                ),
+                (
+                    "source",
+                    models.CharField(
+                        help_text="The form that it came in: nvsentinel or alertmanager.", max_length=32
+                    ),
+                ),
+                ("agent", models.CharField(blank=True, default="", help_text="Who found it.", max_length=128)),
+                ("key", models.CharField(help_text="SHA-256 of what makes two the same.", max_length=64)),
+                ("happened_at", models.DateTimeField()),
+                ("received_at", models.DateTimeField()),
+                ("received_from", models.CharField(help_text="The token's name.", max_length=128)),
+                (
+                    "cleared_at",
+                    models.DateTimeField(blank=True, help_text="When its node was healthy again.", null=True),
+                ),
+                (
+                    "cluster",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="health_events",
+                        to="workloads.cluster",
+                    ),
+                ),
+            ],
+            options={
+                "ordering": ("cluster", "-happened_at", "-id"),
+                "indexes": [
+                    models.Index(fields=["cluster", "happened_at"], name="health_by_time"),
+                    models.Index(fields=["cluster", "node", "happened_at"], name="health_by_node"),
+                ],
+                "constraints": [models.UniqueConstraint(fields=("cluster", "key"), name="health_event_once")],
+            },
+        ),
     ]
