@@ -79,12 +79,17 @@ class Grade:
             (self.layer_right is False, f"layer {self.said_layer}, not {_or(self.truth_layers)}"),
             (self.culprit_right is False, f"culprit {self.said_host or 'nobody'}, not {_or(self.struck)}"),
             (bool(innocent), f"innocent left out: {', '.join(innocent)}"),
-            (self.action_right is False, f"action {self.did}, not {_or(self.truth_actions)}"),
-            (self.later_right is False, f"later {self.did_later}, not {_or(self.truth_later)}"),
+            (self.action_right is False, f"action {_instead(self.did, self.truth_actions)}"),
+            (self.later_right is False, f"later {_instead(self.did_later, self.truth_later)}"),
             *((True, sentence) for sentence in self.false_actions),
             *((not right, f"not: {question}") for question, right in self.answers),
         )
         return tuple(words for wrong, words in rows if wrong)
+
+
+def _instead(did: str, right: tuple[str, ...]) -> str:
+    """The right thing that is wrong all the same leaves out other nodes, or not all of them."""
+    return f"{did}, but not without every guilty node" if did in right else f"{did}, not {_or(right)}"
 
 
 def _or(names: tuple[str, ...]) -> str:

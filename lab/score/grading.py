@@ -8,10 +8,11 @@ The rules:
 2. *Struck* is an attempt that a deed names. The *first* one (by the time of the deed) answers for kind, layer,
    culprit and action, the *last* one for what is to be done when the fault strikes again. Before its deed an
    attempt has nothing wrong with it.
-3. *Found*: a symptom of the true kind, detected on a struck attempt and not before its deed, and not refuted before
-   advice was given on that attempt (what our own requeue wakes up refutes nothing). Not asked where the truth has
-   no kind: the scheduler's own ends. Latency runs from that deed to the detection of the earliest such symptom, in
-   seconds, and belongs to the basis of that symptom.
+3. *Found*: a symptom of the true kind, detected on the first struck attempt and not before its deed, and not
+   refuted before advice was given on that attempt (what our own requeue wakes up refutes nothing). What is seen
+   only when it strikes again was missed. Not asked where the truth has no kind: the scheduler's own ends. Latency
+   runs from that deed to the detection of the earliest such symptom, in seconds, and belongs to the basis of that
+   symptom.
 4. *The advice that counts* for an attempt: the first after the deed that is not ASK, else ASK, else NONE.
    *The verdict that counts*: of those after the deed the last one that was there when advice was last given, else
    the last.
@@ -21,11 +22,13 @@ The rules:
    wrong.
 7. *Excluded*: each node that any restart of the case leaves out, once. Guilty are the struck nodes of a case whose
    truth has a culprit, and nobody else.
-8. *Action*: one of those that are right. A trap's is that of its worst attempt; where none is named, NONE is right.
-   Where nobody has asked for action, only advice that was carried out counts.
-9. *False action*: RESTART or STOP on an attempt with nothing wrong, or a changing command for a job that nothing
-   was wrong with. One for each attempt, and for each job that only commands touched. On a trap every attempt has
-   nothing wrong, unless the action is one of those that are right.
+8. *Action*: one of those that are right. Where a node is to blame, a restart that leaves out nodes must leave out
+   every one that was struck in that attempt. A trap's is that of its worst attempt; where none is named, NONE is
+   right. Where nobody has asked for action, only advice that was carried out counts.
+9. *False action*: RESTART or STOP on an attempt with nothing wrong, or a changing command for a job that neither was
+   advised for. One for each attempt, and for each job that only commands touched. On a trap, and on a job that the
+   scheduler or its user ended on purpose, every attempt has nothing wrong, unless the action is one of those that
+   are right.
 10. *Confidence* counts where a verdict was given on a fault whose layer is known. It is right when the layer is,
     when the first host named is, where the truth has a culprit, and when no innocent host is one to leave out.
     Where an error of the program was seen is no blame. A trap's verdict that wants something is wrong; one that
@@ -107,15 +110,16 @@ def _fault(blank: Grade, result: Result, deeds: Sequence[Injected]) -> Grade:
     for one in deeds:
         struck.setdefault((one.job, one.attempt), one.at)
     first, last = next(iter(struck)), next(reversed(struck))
-    nodes = {node for one in deeds if (one.job, one.attempt) == first for node in one.nodes}
+    nodes = _nodes_of(deeds, first)
     every = {node for one in deeds for node in one.nodes}
     verdict = verdict_on(said, first, _moment(struck[first]))
-    did = did_on(said, first, _moment(struck[first]))
-    did_later = did_on(said, last, _moment(struck[last]))
-    seen = _first_seen(said, truth.kind, struck)
+    advice, later = (advice_on(said, one, _moment(struck[one])) for one in (first, last))
+    guilty, guilty_later = (_nodes_of(deeds, one) if truth.culprit else set() for one in (first, last))
+    seen = _first_seen(said, truth.kind, {first: struck[first]})
     layer = verdict.layer if verdict else NOTHING
     host = verdict.hosts[0] if verdict and verdict.hosts else ""
     layer_right = layer in truth.layers if truth.layers else None
+    meant_ill = truth.kind != NO_KIND  # else the scheduler or the user has ended it on purpose
     asked = layer_right is not None and verdict is not None
     return replace(
         blank,
@@ -130,11 +134,11 @@ def _fault(blank: Grade, result: Result, deeds: Sequence[Injected]) -> Grade:
         said_host=host,
         culprit_right=host in nodes if truth.culprit else None,
         excluded=_excluded(said, every if truth.culprit else set()),
-        did=did.value,
-        action_right=did in truth.actions if truth.actions else None,
-        did_later=did_later.value,
-        later_right=did_later in truth.later if truth.later and last != first else None,
-        false_actions=_false_actions(said, struck, ()),
+        did=_did(advice).value,
+        action_right=_is_right(advice, truth.actions, guilty) if truth.actions else None,
+        did_later=_did(later).value,
+        later_right=_is_right(later, truth.later, guilty_later) if truth.later and last != first else None,
+        false_actions=_false_actions(said, struck, ()) if meant_ill else _false_actions(said, {}, truth.actions),
         confidence=verdict.confidence if verdict and asked else None,
         confidence_right=bool(layer_right) and _blames_rightly(verdict, truth.culprit, nodes) if asked else None,
         said=spoken(said, first),
@@ -177,10 +181,30 @@ def _trap(blank: Grade, result: Result) -> Grade:
 
 
 def did_on(said: Said, attempt: Attempt, since: datetime) -> Did:
+    """What the advice that counts for an attempt says."""
+    return _did(advice_on(said, attempt, since))
+
+
+def advice_on(said: Said, attempt: Attempt, since: datetime) -> Advised | None:
     """The advice that counts for an attempt (rule 4)."""
     advice = _of(said.advice, attempt, since)
-    acting = next((one.did for one in advice if one.did is not Did.ASK), None)
-    return acting or (Did.ASK if advice else Did.NONE)
+    return next((one for one in advice if one.did is not Did.ASK), next(iter(advice), None))
+
+
+def _did(advice: Advised | None) -> Did:
+    return advice.did if advice else Did.NONE
+
+
+def _is_right(advice: Advised | None, right: Sequence[Did], guilty: set[str]) -> bool:
+    """Whether it is one of the right actions, and leaves out whoever is guilty if it leaves out anybody (rule 8)."""
+    did = _did(advice)
+    if advice is not None and did is Did.RESTART_EXCLUDE and not guilty <= set(advice.nodes):
+        return False
+    return did in right
+
+
+def _nodes_of(deeds: Sequence[Injected], attempt: Attempt) -> set[str]:
+    return {node for one in deeds if (one.job, one.attempt) == attempt for node in one.nodes}
 
 
 def verdict_on(said: Said, attempt: Attempt, since: datetime) -> Judged | None:
@@ -235,12 +259,11 @@ def _false_actions(said: Said, struck: dict[Attempt, float], right: Sequence[Did
         if one.did in ACTS and one.did not in right and healthy:
             when = "before the fault struck" if at is not None else "with nothing wrong"
             false.setdefault((one.job, one.attempt), f"false action: {one.did.value} {when} ({one.rule})")
-    jobs = {job for job, _ in struck} | touched
     commanded: dict[str, str] = {}
     for command in said.commands:
         job = _job_of(command, said)
-        if job is None or int(job) not in jobs:
-            commanded.setdefault(job or command, f"false action: {command[:80]}, for a job with nothing wrong")
+        if job is None or int(job) not in touched:
+            commanded.setdefault(job or command, f"false action: {command[:80]}, without any advice to act")
     return (*false.values(), *commanded.values())
 
 

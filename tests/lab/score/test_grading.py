@@ -111,6 +111,13 @@ def test_an_end_that_the_scheduler_meant_is_not_asked_for_a_symptom() -> None:
     assert told.found is None and told.action_right is True
 
 
+def test_to_restart_what_was_ended_on_purpose_is_a_false_action() -> None:
+    cancelled = a_fault(kind="none", layers=("user",), culprit=False, actions=(Did.NONE,))
+    told = grade(result(cancelled, said([], [], [an_advice(did=Did.RESTART)], ["scontrol requeue 1"])))
+    assert len(told.false_actions) == 1 and told.action_right is False
+    assert grade(result(cancelled, said([], [], [], ["scontrol release 1"]))).false_actions
+
+
 def test_who_has_not_asked_for_action_may_be_advised_and_not_touched() -> None:
     trap = replace(a_trap(), truth=replace(a_trap().truth, unasked=True))
     advised = an_advice(did=Did.RESTART)
@@ -120,12 +127,31 @@ def test_who_has_not_asked_for_action_may_be_advised_and_not_touched() -> None:
     assert grade(result(trap, said(advice=[advised], commands=["scontrol release 1"]))).wrong != ()
 
 
-def test_latency_runs_from_the_deed_on_the_same_attempt_to_the_earliest_detection() -> None:
+def test_latency_runs_from_the_first_deed_to_the_earliest_detection_on_its_attempt() -> None:
     case = a_fault()
-    deeds = [deed(case), deed(case, 200, attempt=1)]
-    seen = [a_symptom(209, attempt=1, basis="state"), a_symptom(206, attempt=1, basis="step")]
+    deeds = [deed(case), deed(case, STRUCK + 2), deed(case, 200, attempt=1)]
+    seen = [a_symptom(STRUCK + 9, basis="state"), a_symptom(STRUCK + 6, basis="step")]
     told = grade(result(case, said(seen), deeds))
     assert (told.latency_seconds, told.basis) == (6.0, "step")
+
+
+def test_what_is_seen_only_when_it_strikes_again_was_missed() -> None:
+    case = a_fault()
+    told = grade(result(case, said([a_symptom(206, attempt=1)]), [deed(case), deed(case, 200, attempt=1)]))
+    assert (told.found, told.latency_seconds) == (False, None)
+
+
+@pytest.mark.parametrize(
+    ("nodes", "right"),
+    [(("n03", "n04"), True), (("n01", "n03", "n04"), True), (("n03",), False), (("n01",), False)],
+    ids=["both", "both and an innocent one, which is counted elsewhere", "one of two", "an innocent one"],
+)
+def test_a_restart_without_nodes_leaves_out_every_guilty_one(nodes: tuple[str, ...], right: bool) -> None:
+    case = a_fault()
+    deeds = [deed(case), deed(case, nodes=("n04",)), deed(case, 200, attempt=1, nodes=("n05",))]
+    told = grade(result(case, said([a_symptom()], [], [an_advice(nodes=nodes)]), deeds))
+    assert told.action_right is right
+    assert ("action restart_exclude, but not without every guilty node" in told.wrong) is not right
 
 
 @pytest.mark.parametrize(
@@ -257,6 +283,8 @@ def test_a_fault_that_struck_once_is_not_asked_what_comes_later() -> None:
         ([an_advice(job=2, did=Did.STOP)], ["scancel 2"], 1),
         ([an_advice(job=2, did=Did.ASK)], [], 0),
         ([], ["scontrol requeue 2", "scontrol release 2"], 1),
+        ([], ["scontrol release 1"], 1),
+        ([an_advice()], ["scontrol update NodeName=n03 State=DRAIN"], 1),
     ],
     ids=[
         "the struck attempt after its deed",
@@ -266,6 +294,8 @@ def test_a_fault_that_struck_once_is_not_asked_what_comes_later() -> None:
         "another job, advice and command",
         "a question harms nobody",
         "commands alone, for another job",
+        "a command for the struck job that nothing was advised for",
+        "a command for no job",
     ],
 )
 def test_false_actions_on_a_fault(advice: Any, commands: list[str], count: int) -> None:
