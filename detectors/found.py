@@ -9,7 +9,6 @@ from audit.actor_kind import ActorKind
 from audit.event_type import EventType
 from audit.level import Level
 from audit.trail import Actor, Entry
-from detectors.catalogue.catalogue import catalogue
 from detectors.catalogue.kind import AnomalyKind
 from detectors.catalogue.records import Evidence, Finding
 from detectors.catalogue.role import Role
@@ -38,7 +37,7 @@ def store_findings(turned: Turned, now: datetime) -> list[Entry]:
         Anomaly.objects.filter(attempt=attempt, key__in=turned.refuted, refuted_at=None).update(refuted_at=now)
     if new or turned.refuted:
         Attempt.objects.filter(pk=attempt.pk).update(changed_at=now)
-    return [*(_event(attempt, finding, now) for finding in new), *_endings(attempt, turned.refuted)]
+    return [*(_event(turned, finding, now) for finding in new), *_endings(attempt, turned.refuted)]
 
 
 def _grow(attempt: Attempt, again: Sequence[Finding]) -> None:
@@ -85,7 +84,8 @@ def _evidence(line: Evidence) -> dict[str, Any]:
     return {**asdict(line), "at": line.at.isoformat() if line.at else None}
 
 
-def _event(attempt: Attempt, finding: Finding, now: datetime) -> Entry:
+def _event(turned: Turned, finding: Finding, now: datetime) -> Entry:
+    attempt = turned.attempt
     return Entry(
         type=EventType.ANOMALY,
         subject=subject_of(attempt, finding.nodes[0] if len(finding.nodes) == 1 else ""),
@@ -99,7 +99,7 @@ def _event(attempt: Attempt, finding: Finding, now: datetime) -> Entry:
             "evidence": [_evidence(line) for line in finding.evidence[:3]],
             "happened_at": finding.happened_at.isoformat(),
             "latency_seconds": round((now - finding.happened_at).total_seconds(), 3),
-            "catalogue": catalogue().version,
+            "catalogue": turned.catalogue,
         },
     )
 

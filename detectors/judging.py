@@ -26,11 +26,12 @@ from detectors.attribution.facts import (
 )
 from detectors.attribution.judgement import Judgement
 from detectors.attribution.witnesses import read_witnesses
-from detectors.catalogue.catalogue import catalogue
+from detectors.catalogue.catalogue import Catalogue
 from detectors.catalogue.kind import JUDGED_ALIVE, AnomalyKind
 from detectors.catalogue.layer import Layer
 from detectors.catalogue.role import Role
 from detectors.models import Anomaly, Observation, Verdict
+from detectors.site_catalogues import site_catalogues
 from detectors.storing import RANK_HOSTS, TOPICS
 from detectors.turned import NO_VERDICT
 from schedulers.states import FINAL, JobState
@@ -67,13 +68,14 @@ def judge(attempt: Attempt, now: datetime) -> Verdict | None:
 
 
 def collect_facts(attempt: Attempt) -> Facts:
-    """Everything stored that bears on the attempt, in five queries whatever its size."""
+    """Everything stored that bears on the attempt, in six queries whatever its size."""
     job = attempt.job
+    known = site_catalogues().of(job.cluster_id)
     observed = dict(Observation.objects.filter(attempt=attempt, topic__in=TOPICS).values_list("topic", "value"))
     return Facts(
         attempt=_attempt_facts(attempt),
-        versions=Versions(ENGINE, catalogue().version),
-        symptoms=tuple(_symptom(row) for row in _anomalies(attempt)),
+        versions=Versions(ENGINE, known.version),
+        symptoms=tuple(_symptom(row, known) for row in _anomalies(attempt)),
         ranks=tuple((int(rank), host) for rank, host in observed.get(RANK_HOSTS, {}).items()),
         nodes=tuple(
             NodeFacts(node.name, tuple(node.state.split("+")), node.reason, node.reason_at)
@@ -101,8 +103,7 @@ def _anomalies(attempt: Attempt) -> Iterable[Anomaly]:
     return known.order_by("happened_at", "pk")[:SYMPTOMS_KEPT]
 
 
-def _symptom(row: Anomaly) -> Symptom:
-    known = catalogue()
+def _symptom(row: Anomaly, known: Catalogue) -> Symptom:
     return Symptom(
         key=row.key,
         kind=AnomalyKind(row.kind),

@@ -6,6 +6,7 @@ from django.db import models
 
 from detectors.attribution.action import VerdictAction
 from detectors.attribution.evidence_status import EvidenceStatus
+from detectors.catalogue import site
 from detectors.catalogue.kind import AnomalyKind
 from detectors.catalogue.layer import Layer
 from detectors.catalogue.role import Role
@@ -120,6 +121,43 @@ class HealthEvent(models.Model):
 
     def __str__(self) -> str:
         return f"{self.node}: {self.check_name}"
+
+
+class SiteSignature(models.Model):
+    """One version of a signature that the site has added itself. Never changed: a change is the next version.
+
+    The newest version of a name holds. Its cluster is that of the first one: when a cluster goes, no older version
+    may come to hold for others.
+    """
+
+    name = models.CharField("id", max_length=64)
+    version = models.PositiveIntegerField()
+    cluster = models.ForeignKey(
+        Cluster, on_delete=models.CASCADE, related_name="signatures", null=True, blank=True, help_text="Empty: all."
+    )
+    kind = models.CharField(max_length=16, choices=[(kind, AnomalyKind(kind).label) for kind in site.KINDS])
+    layer = models.CharField(max_length=32, choices=Layer.choices())
+    role = models.CharField(max_length=16, choices=[(role.value, role.label) for role in site.ROLES])
+    action = models.CharField(max_length=24)
+    confidence = models.FloatField(default=0.7)
+    says = models.CharField(max_length=300)
+    pattern = models.TextField()
+    unless = models.TextField(blank=True, default="")
+    names = models.JSONField(default=list)
+    example = models.TextField()
+    must_not = models.JSONField(default=list)
+    outranks = models.BooleanField(default=False)
+    enabled = models.BooleanField(default=True)
+    note = models.CharField(max_length=500, help_text="Why it was added, changed or disabled.")
+    created_at = models.DateTimeField()
+    created_by = models.CharField(max_length=150)
+
+    class Meta:
+        ordering = ("name", "-version")
+        constraints = (models.UniqueConstraint(fields=("name", "version"), name="site_signature_version"),)
+
+    def __str__(self) -> str:
+        return f"{self.name} (version {self.version})"
 
 
 class Anomaly(models.Model):

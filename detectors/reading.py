@@ -7,11 +7,12 @@ all.
 import logging
 from collections import defaultdict
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from django.db import IntegrityError
 
-from detectors.catalogue.catalogue import catalogue
+from detectors.catalogue.catalogue import Catalogue
 from detectors.catalogue.kind import JUDGED_ALIVE, AnomalyKind
 from detectors.catalogue.records import Outcome, Turn
 from detectors.catalogue.role import Role
@@ -23,6 +24,7 @@ from detectors.quiet_source import Neighbours, is_bare_silence
 from detectors.quiet_source import reason as quiet_reason
 from detectors.seeing import store_broken
 from detectors.sight import Sight, look, unheard
+from detectors.site_catalogues import SiteCatalogues, site_catalogues
 from detectors.storing import Overtaken, store
 from detectors.turned import Past, Turned, context_of, is_cause
 from workloads.limits import effective_limits
@@ -30,6 +32,15 @@ from workloads.models import Attempt
 
 log = logging.getLogger(__name__)
 TOGETHER = 25  # attempts stored in one transaction: short enough for the other writers
+
+
+@dataclass(frozen=True)
+class _Shared:
+    """What the turns of one batch have in common."""
+
+    turn: Turn
+    known: SiteCatalogues
+    neighbours: Neighbours
 
 
 def read_attempt(attempt: Attempt, now: datetime, turn: Turn = catalogue_turn) -> bool:
@@ -44,12 +55,12 @@ def read_attempts(attempts: Sequence[Attempt], now: datetime, turn: Turn = catal
     its claim ends.
     """
     past = _past(attempts)
-    neighbours = Neighbours()
+    shared = _Shared(turn, site_catalogues(), Neighbours())
     stored = 0
     turned: list[Turned] = []
     for news in gather(attempts, now):
         try:
-            turned.append(_turned(news, past.get(news.attempt.pk, Past()), neighbours, turn, now))
+            turned.append(_turned(news, past.get(news.attempt.pk, Past()), shared, now))
         except Exception as error:  # one hostile log must not stop the reading of all others
             log.exception("the detectors failed on attempt %s", news.attempt.label)
             store_broken(news.attempt, error, now)
@@ -78,13 +89,14 @@ def _stored(turned: Sequence[Turned], now: datetime) -> int:
     return len(turned)
 
 
-def _turned(news: News, past: Past, neighbours: Neighbours, turn: Turn, now: datetime) -> Turned:
+def _turned(news: News, past: Past, shared: _Shared, now: datetime) -> Turned:
+    entries = shared.known.of(news.attempt.job.cluster_id)
     limits = effective_limits(news.attempt.job.cluster.detector_limits)
     sight = look(news, limits, now)
-    outcome = _outcome(news, sight, turn, now)
-    if is_bare_silence(outcome) and (others := neighbours.silent_with(news.attempt, news.moved_at, now)):
+    outcome = _outcome(news, sight, entries, shared.turn, now)
+    if is_bare_silence(outcome) and (others := shared.neighbours.silent_with(news.attempt, news.moved_at, now)):
         sight = unheard(news, quiet_reason(others, news.moved_at or now))
-        outcome = _outcome(news, sight, turn, now)
+        outcome = _outcome(news, sight, entries, shared.turn, now)
     before = {name: watch.state for name, watch in news.watches.items()}
     return Turned(
         news=news.without_records(),
@@ -94,18 +106,19 @@ def _turned(news: News, past: Past, neighbours: Neighbours, turn: Turn, now: dat
         states={name: state for name, state in outcome.states.items() if before.get(name) != state},
         settle=timedelta(seconds=limits["settle_seconds"]),
         cascade=timedelta(seconds=limits["cascade_seconds"]),
+        catalogue=entries.version,
     )
 
 
-def _outcome(news: News, sight: Sight, turn: Turn, now: datetime) -> Outcome:
+def _outcome(news: News, sight: Sight, entries: Catalogue, turn: Turn, now: datetime) -> Outcome:
     """All detectors over the new lines; with fresh memories when those of an older catalogue break them."""
     limits = effective_limits(news.attempt.job.cluster.detector_limits)
-    context = context_of(news, sight, limits, now)
+    context = context_of(news, sight, limits, entries, now)
     states = {name: watch.state for name, watch in news.watches.items()}
     try:
         return turn(states, news.records, context, now)
     except Exception:
-        if all(watch.catalogue == catalogue().version for watch in news.watches.values()):
+        if all(watch.catalogue == entries.version for watch in news.watches.values()):
             raise
         log.exception("began anew with attempt %s: its memories are of an older catalogue", news.attempt.label)
         return turn({}, news.records, context, now)

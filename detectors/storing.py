@@ -10,7 +10,6 @@ from django.db import models, transaction
 from django.db.models import Case, F, JSONField, Q, Value, When
 
 from audit.trail import record
-from detectors.catalogue.catalogue import catalogue
 from detectors.catalogue.witnesses import EDGES, PORTS, STORE, WAITS
 from detectors.excerpts import Cut
 from detectors.found import store_findings
@@ -115,15 +114,14 @@ def _swap(some: Sequence[StreamNews], now: datetime) -> None:
 
 def _remember(turned: Sequence[Turned]) -> None:
     """Store the memories that changed."""
-    version = catalogue().version
     new, old = [], []
     for one in turned:
         for name, state in one.states.items():
             watch = one.news.watches.get(name)
             if watch is None:
-                new.append(Watch(attempt=one.attempt, detector=name, catalogue=version, state=dict(state)))
+                new.append(Watch(attempt=one.attempt, detector=name, catalogue=one.catalogue, state=dict(state)))
             else:
-                watch.state, watch.catalogue = dict(state), version
+                watch.state, watch.catalogue = dict(state), one.catalogue
                 old.append(watch)
     _write(Watch, new, old, ("state", "catalogue"))
 

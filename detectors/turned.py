@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
+from detectors.catalogue.catalogue import Catalogue
 from detectors.catalogue.kind import JUDGED_ALIVE, AnomalyKind
 from detectors.catalogue.records import Context, Finding, Outcome
 from detectors.catalogue.role import Role
@@ -32,7 +33,10 @@ class Past:
 
 @dataclass(frozen=True)
 class Turned:
-    """One attempt's turn. `states` are the memories that changed. `settle` and `cascade`: how long siblings get."""
+    """One attempt's turn. `states` are the memories that changed. `settle` and `cascade`: how long siblings get.
+
+    `catalogue`: version of the catalogue that the lines were matched with.
+    """
 
     news: News
     outcome: Outcome
@@ -41,6 +45,7 @@ class Turned:
     states: Mapping[str, Mapping[str, Any]]
     settle: timedelta
     cascade: timedelta
+    catalogue: str
 
     @property
     def attempt(self) -> Attempt:
@@ -122,7 +127,7 @@ def is_cause(kind: AnomalyKind, role: Role, basis: str) -> bool:
     return fatal and role in (Role.ROOT, Role.CANDIDATE) and basis != "state"
 
 
-def context_of(news: News, sight: Sight, limits: Mapping[str, float], now: datetime) -> Context:
+def context_of(news: News, sight: Sight, limits: Mapping[str, float], known: Catalogue, now: datetime) -> Context:
     """What the detectors may know beside the lines."""
     attempt = news.attempt
     return Context(
@@ -136,4 +141,5 @@ def context_of(news: News, sight: Sight, limits: Mapping[str, float], now: datet
         limits=limits,
         blind=sight.blind,
         last_read_at=news.read_up_to(now),
+        known=known,
     )

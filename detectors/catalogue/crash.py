@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from detectors.catalogue.catalogue import catalogue
+from detectors.catalogue.catalogue import Catalogue
 from detectors.catalogue.detector import Known, State, Step, quote, quote_from, stored_quote
 from detectors.catalogue.entries import Signature
 from detectors.catalogue.fingerprints import Normaliser, fingerprint
@@ -51,10 +51,9 @@ class Symptom:
     ranks: list[int] = field(default_factory=list)
     evidence: list[list[Any]] = field(default_factory=list)
 
-    @property
-    def is_open_hang(self) -> bool:
+    def is_open_hang(self, entries: Catalogue) -> bool:
         """Whether later steps may still refute it: who trains on does not hang."""
-        kind = catalogue().signature(self.signature).anomaly_kind
+        kind = entries.signature(self.signature).anomaly_kind
         return kind is AnomalyKind.HANG and not self.refuted and self.last_step is not None
 
     def refute(self, step: int) -> bool:
@@ -82,7 +81,7 @@ def fold(state: State, readings: Sequence[Reading], known: Known, context: Conte
     normalised = Normaliser(frozenset(context.nodes) | {node.partition(".")[0] for node in context.nodes})
     touched: dict[str, None] = {}
     ended: list[str] = []
-    waiting = [key for key, symptom in symptoms.items() if symptom.is_open_hang]
+    waiting = [key for key, symptom in symptoms.items() if symptom.is_open_hang(context.known)]
     for index, reading in enumerate(readings):
         step, phase = known.at[index]
         if waiting and step is not None:
@@ -100,9 +99,9 @@ def fold(state: State, readings: Sequence[Reading], known: Known, context: Conte
             symptoms[key] = _begin(fault, reading, print_, step)
         symptoms[key].add(reading, step)
         touched[key] = None
-        if symptoms[key].is_open_hang and key not in waiting:
+        if symptoms[key].is_open_hang(context.known) and key not in waiting:
             waiting.append(key)
-    findings = tuple(_finding(key, symptoms[key]) for key in touched)
+    findings = tuple(_finding(key, symptoms[key], context.known) for key in touched)
     made = {"symptoms": {key: dict(vars(symptom)) for key, symptom in symptoms.items()}, "beyond": beyond}
     return Step(made, known, findings, tuple(ended))
 
@@ -143,8 +142,8 @@ def _begin(fault: Hit, reading: Reading, print_: str, step: int | None) -> Sympt
     )
 
 
-def _finding(key: str, symptom: Symptom) -> Finding:
-    signature = catalogue().signature(symptom.signature)
+def _finding(key: str, symptom: Symptom, entries: Catalogue) -> Finding:
+    signature = entries.signature(symptom.signature)
     return Finding(
         key=key,
         kind=signature.anomaly_kind,

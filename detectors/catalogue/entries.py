@@ -41,6 +41,8 @@ MOMENTS = frozenset(
         "ended",
     }
 )
+SITE = "site"
+"""Group of the signatures that a site has added itself."""
 SYMPTOMS = frozenset({"crash", "early_warning", "nan", "none"})
 LONGEST_PATTERN = 2000  # characters; the longest of ours has 600
 _NAME = re.compile(r"[a-z][a-z0-9_]*(?:\.[a-z0-9_]+)*\Z")
@@ -63,7 +65,7 @@ class Signature:
     `symptom` replaces the kind of the anomaly: `crash` where the line may explain a hang and proves none,
     `early_warning` where it only announces trouble, `nan` where single lines prove nothing, `none` for a mere fact.
     `moments`: pairs of what a line tells about checkpoints and phases, and the word that must stand in it; the
-    first that fits holds.
+    first that fits holds. `outranks`: a site's own that is stronger than everything else on its line.
     """
 
     id: str
@@ -83,6 +85,7 @@ class Signature:
     example: str = ""
     must_not: tuple[str, ...] = ()
     group: str = ""
+    outranks: bool = False
 
     @property
     def is_fault(self) -> bool:

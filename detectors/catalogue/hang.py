@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from detectors.catalogue.catalogue import catalogue
+from detectors.catalogue.catalogue import Catalogue
 from detectors.catalogue.detector import Known, Rhythm, State, Step, moment, stored
 from detectors.catalogue.fingerprints import fingerprint
 from detectors.catalogue.kind import AnomalyKind
@@ -109,7 +109,7 @@ def fold(state: State, readings: Sequence[Reading], known: Known, context: Conte
     return Step(
         memory.state(),
         known,
-        (_finding(key, rhythm, Silence(quiet_at, seen_until, silence, witness, limit)),),
+        (_finding(key, rhythm, Silence(quiet_at, seen_until, silence, witness, limit), context.known),),
         ended,
     )
 
@@ -174,9 +174,9 @@ def _key(rhythm: Rhythm, told: dict[str, int]) -> str:
     return name if told[name] == 1 else f"{name}:{told[name]}"
 
 
-def _finding(key: str, rhythm: Rhythm, silence: Silence) -> Finding:
+def _finding(key: str, rhythm: Rhythm, silence: Silence, entries: Catalogue) -> Finding:
     happened_at = rhythm.step_at if rhythm.step is not None and rhythm.step_at is not None else silence.since
-    layer = catalogue().signature(silence.witness).layer if silence.witness else Layer.UNKNOWN
+    layer = entries.signature(silence.witness).layer if silence.witness else Layer.UNKNOWN
     return Finding(
         key=key,
         kind=AnomalyKind.HANG,

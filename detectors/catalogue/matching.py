@@ -6,12 +6,12 @@ gives the caught words. Look-alikes are a second set, asked only about lines wit
 
 import functools
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from detectors.catalogue import linear
 from detectors.catalogue.catalogue import Catalogue, Lookalike, catalogue
-from detectors.catalogue.entries import CatalogueError, Signature
+from detectors.catalogue.entries import SITE, CatalogueError, Signature
 from detectors.catalogue.refining import refined
 from detectors.catalogue.role import Role
 
@@ -58,10 +58,14 @@ NOTHING = Match()
 
 
 class Matcher:
-    """The whole catalogue, compiled. One per process is enough: it has no state and may be used by threads."""
+    """A whole catalogue, compiled. One per process and version is enough: it may be used by threads.
 
-    def __init__(self, known: Catalogue) -> None:
+    `like`: the matcher of the shipped catalogue, whose compiled patterns are used again for the same ones.
+    """
+
+    def __init__(self, known: Catalogue, like: "Matcher | None" = None) -> None:
         self._known = known
+        self._like = like
         self._signatures = known.signatures
         self._lookalikes = known.lookalikes
         patterns = [s.pattern for s in self._signatures] + [mark for _, mark in MARKS]
@@ -69,6 +73,7 @@ class Matcher:
         self.candidates = linear.Many(patterns, needs).candidates
         self._alike = linear.Many([alike.pattern for alike in self._lookalikes]).candidates
         self._exact: dict[str, linear.Exact | linear.Quick] = {}
+        self.patterns = frozenset(_all_patterns(known))
         self._quick = frozenset(s.pattern for s in self._signatures if s.quick)
         self._losers = _losers(known)
         self._order = [_depth(s.id, self._losers) for s in self._signatures]  # winners are looked at first
@@ -101,11 +106,17 @@ class Matcher:
         return Hit(signature, found.words, found.start, found.end, signature.role)
 
     def _search(self, pattern: str, raw: bytes) -> linear.Found | None:
-        exact = self._exact.get(pattern)
-        if exact is None:
+        return (self._exact.get(pattern) or self._compiled(pattern)).search(raw)
+
+    def _compiled(self, pattern: str) -> linear.Exact | linear.Quick:
+        """One pattern, compiled at its first use."""
+        exact: linear.Exact | linear.Quick
+        if self._like is not None and pattern in self._like.patterns:
+            exact = self._like._exact.get(pattern) or self._like._compiled(pattern)
+        else:
             exact = linear.Quick(pattern) if pattern in self._quick else linear.Exact(pattern)
-            self._exact[pattern] = exact
-        return exact.search(raw)
+        self._exact[pattern] = exact
+        return exact
 
     def _hits(self, numbers: list[int], raw: bytes) -> list[Hit]:
         """The exact matches without the losers of the precedence, each seen at a second look."""
@@ -145,10 +156,35 @@ class Matcher:
         return faults
 
 
+def matcher(known: Catalogue | None = None) -> Matcher:
+    """The matcher of a catalogue (default: the shipped one), compiled at its first use in this process."""
+    shipped = _shipped()
+    if known is None or known.version == catalogue().version:
+        return shipped
+    found = _extended.get(known.version)
+    if found is None:
+        found = _extended.setdefault(known.version, Matcher(known, like=shipped))
+    return found
+
+
+def forget_except(versions: Collection[str]) -> None:
+    """Drop the matchers of catalogues with a site's own signatures whose version is none of these."""
+    for version in [version for version in list(_extended) if version not in versions]:
+        _extended.pop(version, None)
+
+
+_extended: dict[str, Matcher] = {}
+
+
 @functools.cache
-def matcher() -> Matcher:
-    """The matcher of this process, compiled at its first use."""
+def _shipped() -> Matcher:
     return Matcher(catalogue())
+
+
+def _all_patterns(known: Catalogue) -> Iterable[str]:
+    for one in (*known.signatures, *known.lookalikes):
+        yield from (one.pattern, one.unless)
+    yield from (mark for _, mark in MARKS)
 
 
 def _losers(known: Catalogue) -> dict[str, set[str]]:
@@ -198,6 +234,18 @@ def _judged(hit: Hit, alike: Lookalike, span: tuple[int, int]) -> Hit | None:
     return replace(hit, role=Role.SECONDARY)
 
 
-def _strength(hit: Hit) -> tuple[int, float, int, str]:
-    """Roots before candidates; then the surer, then the one that caught more of the line."""
-    return _STRENGTH[hit.role], -hit.signature.confidence, hit.start - hit.end, hit.signature.id
+def _strength(hit: Hit) -> tuple[bool, int, bool, float, int, str]:
+    """Roots before candidates, ours before a site's; then the surer, then the one that caught more of the line.
+
+    A site's own that says so comes before all others, unless a look-alike has made it weaker.
+    """
+    signature = hit.signature
+    outranks = signature.outranks and hit.role is signature.role
+    return (
+        not outranks,
+        _STRENGTH[hit.role],
+        signature.group == SITE,
+        -signature.confidence,
+        hit.start - hit.end,
+        signature.id,
+    )

@@ -61,7 +61,7 @@ class Reader:
         self._tracebacks = Tracebacks(dict(state.get("tracebacks", {})))
         self._blocks: dict[str, str] = {str(k): str(v) for k, v in dict(state.get("blocks", {})).items()}
         self._partials: dict[str, str] = {str(k): str(v) for k, v in dict(state.get("partials", {})).items()}
-        self._matcher = matching.matcher()
+        self._matcher = matching.matcher(context.known)
 
     def state(self) -> dict[str, Any]:
         """As JSON."""

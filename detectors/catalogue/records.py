@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Protocol
 
+from detectors.catalogue.catalogue import Catalogue, catalogue
 from detectors.catalogue.kind import AnomalyKind
 from detectors.catalogue.layer import Layer
 from detectors.catalogue.role import Role
@@ -96,7 +97,10 @@ class Progress:
 
 @dataclass(frozen=True)
 class Context:
-    """What a detector may know of an attempt beside its lines. `limits`: `workloads.limits`, all present."""
+    """What a detector may know of an attempt beside its lines. `limits`: `workloads.limits`, all present.
+
+    `known`: the catalogue of its cluster, the shipped one where the site has added nothing.
+    """
 
     state: JobState
     nodes: tuple[str, ...]
@@ -108,6 +112,7 @@ class Context:
     limits: Mapping[str, float]
     blind: bool = False  # no lines can be read: silence proves nothing
     last_read_at: datetime | None = None  # newest moment up to which every stream was read
+    known: Catalogue = field(default_factory=catalogue, repr=False)
 
 
 @dataclass(frozen=True)
