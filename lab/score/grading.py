@@ -197,10 +197,8 @@ def _did(advice: Advised | None) -> Did:
 
 def _is_right(advice: Advised | None, right: Sequence[Did], guilty: set[str]) -> bool:
     """Whether it is one of the right actions, and leaves out whoever is guilty if it leaves out anybody (rule 8)."""
-    did = _did(advice)
-    if advice is not None and did is Did.RESTART_EXCLUDE and not guilty <= set(advice.nodes):
-        return False
-    return did in right
+    whole = advice is None or advice.did is not Did.RESTART_EXCLUDE or guilty <= set(advice.nodes)
+    return _did(advice) in right and whole
 
 
 def _nodes_of(deeds: Sequence[Injected], attempt: Attempt) -> set[str]:

@@ -16,7 +16,7 @@ from lab.cases.case import Act, Case
 from lab.score.said import Result, Said
 from lab.simulate.play import Play
 from lab.virtual.run import CASES_FILE, TRUTH
-from lab.virtual.scene import ENVIRONMENT, Scene
+from lab.virtual.scene import ENVIRONMENT, Scene, tag_of
 from lab.virtual.site import VirtualSite
 
 START = 1_777_622_400.0  # 2026-05-01 08:00:00 UTC
@@ -70,12 +70,12 @@ class Agenda:
                 if act is not None:
                     act(at)
                     continue
-                result = scene.result(site.said(scene.case.name))
+                result = scene.result(site.said(scene.tag))
             except Exception as error:
                 result = _broken(scene.case, error)
             over.add(scene.case.name)
             scene.close()
-            site.forget(scene.case.name)
+            site.forget(scene.tag)
             yield result
 
 
@@ -83,10 +83,10 @@ def _begin(case: Case, folder: Path, site: VirtualSite, agenda: Agenda) -> None:
     script = case.simulated
     if script is None:
         raise ValueError("it has no script for the simulated cluster")
-    logs_folder = folder / "logs" / case.name
+    logs_folder = folder / "logs" / tag_of(case)
     logs_folder.mkdir(parents=True)
     scene = Scene(case, site.now, logs_folder, folder / TRUTH / f"{case.name}.jsonl")
-    site.watch(case.name, scene.cluster, logs_folder, environment=ENVIRONMENT)
+    site.watch(scene.tag, scene.cluster, logs_folder, environment=ENVIRONMENT)
     for at, one in script.jobs:
         agenda.put(site.now + at, scene, partial(_submit, scene, one))
     for act in script.acts:

@@ -1,6 +1,7 @@
 """What happens in one case on its simulated cluster, and what is written down of it?"""
 
 import os
+import zlib
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -22,6 +23,11 @@ ENVIRONMENT = Settings().cluster_name  # that the jobs of the cases opt in to
 FIRST_JOB = 7001  # no number that stands in a log or in a command for anything else
 
 
+def tag_of(case: Case) -> str:
+    """What stands for a case wherever the product could look: its cluster, its folder of logs."""
+    return f"cluster-{zlib.crc32(case.name.encode()):08x}"
+
+
 class Scene:
     """One case: its cluster, its jobs by number in the order of their submission, and its truth file.
 
@@ -34,12 +40,17 @@ class Scene:
         self.jobs: list[int] = []
         self._truth = truth_file
         self._struck_at: dict[int, float] = {}  # by the job's number, the first time
-        self._faults = 0
+        self._faults = self._acts = 0
         usual = {"user_id": os.getuid(), "first_job": FIRST_JOB}
         told = case.simulated.settings if case.simulated else {}
         self._logs = VirtualLogs(logs_folder)
         self.cluster = Cluster(start, Settings(**{**usual, **told}), self._logs)
         self.cluster.on_strike(self._strike)
+
+    @property
+    def tag(self) -> str:
+        """Its name for the product."""
+        return tag_of(self.case)
 
     def submit(self, play: Play) -> None:
         """Submit a job; it opts in unless it has a comment of its own."""
@@ -60,6 +71,7 @@ class Scene:
             deed = act_outside(self.cluster, act.do, act.words, self.jobs)
         except NotDone:
             return  # it has no line in the truth file then
+        self._acts += 1
         for number in deed.jobs or (0,):
             self._note(act.do, number, attempts.get(number, 0), self.cluster.now, deed.nodes)
 
@@ -73,9 +85,12 @@ class Scene:
         self._logs.close()
 
     def _whole(self) -> bool:
-        """Whether a fault struck, if the jobs of the case have any: acts from outside alone are not the case."""
-        has_faults = self.case.simulated is not None and any(play.faults for _, play in self.case.simulated.jobs)
-        return self._faults > 0 or not has_faults
+        """Whether every act was done, and a fault struck if the jobs have any: half is not the case."""
+        script = self.case.simulated
+        if script is None:
+            return False
+        has_faults = any(play.faults for _, play in script.jobs)
+        return self._acts == len(script.acts) and (self._faults > 0 or not has_faults)
 
     def _strike(  # noqa: PLR0917  # the signature of `lab.simulate.world.Strike`
         self,

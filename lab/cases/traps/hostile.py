@@ -70,7 +70,7 @@ HOSTILE: tuple[Case, ...] = (
         "they have not asked for any action: what is said of them is said, and nothing is done",
         simulated(
             *(
-                job(GPU_LOST, name=f"quiet-{place}", nodes=1, comment=comment)
+                job(GPU_LOST, name=f"train-{place}", nodes=1, comment=comment)
                 for place, comment in enumerate(OTHER_COMMENTS)
             ),
             seconds=330,
@@ -82,7 +82,7 @@ HOSTILE: tuple[Case, ...] = (
         "beside-a-crash",
         "a healthy job beside a job of the same user that crashes and may not be requeued",
         "the crash is that of the other job, and for that one only a person can do something",
-        simulated(job(name="healthy"), job(GPU_LOST, name="crashing", nodes=1, requeue=False), seconds=330),
+        simulated(job(), job(GPU_LOST, name="other", nodes=1, requeue=False), seconds=330),
         ask=True,
     ),
 )

@@ -143,6 +143,22 @@ def emptied(folder: Path):  # type: ignore[no-untyped-def]  # a generator of a s
         thread.join()
 
 
+@pytest.mark.parametrize("act", [Act("cancel", ("3",), at=20.0), Act("hold", ("0",), on_step=90_000)])
+def test_a_case_half_of_which_was_done_was_not_put_on(tmp_path: Path, act: Act) -> None:
+    half = trap("half", Act("hold", ("0",), at=10.0), act)
+    results, _ = run([half], tmp_path / "run", processes=1)
+    assert grade(results["half"], "simulated").standing is Standing.NOT_PUT_ON
+
+
+def test_nothing_that_the_product_saw_or_stored_names_a_case(tmp_path: Path) -> None:
+    run([fault("telltale-name", seconds=60)], tmp_path / "run", processes=1)
+    (part,) = (tmp_path / "run").iterdir()
+    seen = [path for name in ("logs", "site") for path in (part / name).rglob("*")]
+    assert any(path.suffix == ".out" for path in seen)
+    assert not [path for path in seen if "telltale" in str(path.relative_to(part))]
+    assert not [path for path in seen if path.is_file() and b"telltale" in path.read_bytes()]
+
+
 def test_truth_lies_outside_every_folder_that_the_product_may_read(tmp_path: Path) -> None:
     run([fault("gpu", seconds=40)], tmp_path / "run", processes=1)
     (truth,) = (tmp_path / "run").glob("*/truth/gpu.jsonl")
