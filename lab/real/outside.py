@@ -153,20 +153,27 @@ def prolog_fail(scene: Scene, words: Sequence[str]) -> Proof:
 
 
 def launch_fail(scene: Scene, words: Sequence[str]) -> Proof:
-    """Make a node unable to launch tasks; proved once a job's log or the scheduler says that a launch failed."""
+    """Make a node unable to launch tasks; proved once a job's log or the scheduler says that a launch failed.
+
+    It strikes when the job has begun, seconds before anybody says so.
+    """
     node = scene.node(words)
     scene.slurm.spoil_spool(node)
+    begun_at: list[float] = []
 
     def failed() -> Injected | None:
         if not scene.jobs:
             return None
         number = scene.jobs[0]
         log = scene.logs[number]
+        if not begun_at and log.exists():
+            begun_at.append(time.time())
         said = log.read_text(errors="replace").lower() if log.exists() else ""
         listed = scene.listed.get(number)
         if LAUNCH_FAILED not in f"{said} {listed.reason.lower() if listed else ''}".replace("task ", ""):
             return None
-        return scene.deed("launch_fail", number, [node], _ended(scene))
+        at = begun_at[0] if begun_at else time.time()
+        return Injected(scene.case, number, _ended(scene), "launch_fail", at, (node,))
 
     return failed
 

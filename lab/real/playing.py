@@ -101,7 +101,13 @@ class Playing:
         if self.scene.jobs and not self.scene.away:
             with contextlib.suppress(subprocess.SubprocessError):
                 self.place.slurm.client(["scancel", *map(str, self.scene.jobs)])
-        return Result(self.case, named(self.deeds(), self.case), told, self.healthy_seconds, self.broken)
+        done = named(self.deeds(), self.case) if self._whole() else ()
+        return Result(self.case, done, told, self.healthy_seconds, self.broken)
+
+    def _whole(self) -> bool:
+        """Whether every act was done and proved, and an order carried out if there are any: half is not the case."""
+        by_trainer = any(deed.ranks for deed in self.deeds())
+        return not self._acts and not self._proofs and (by_trainer or not self.script.orders)
 
     def deeds(self) -> list[truth.Injected]:
         """What was done by now, by the trainer and from outside."""

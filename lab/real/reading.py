@@ -16,6 +16,9 @@ from lab.parts.site import Site
 from lab.score.said import Said
 
 
+A_JOB = re.compile(r"(?:JobId=| )\d+(?: |$)")
+
+
 class Reading:
     """Reads what is stored on one cluster, and which commands were sent. A context manager: its process ends."""
 
@@ -57,9 +60,10 @@ class Reading:
         return replace(said, commands=self._sent(numbers))
 
     def _sent(self, numbers: Sequence[int]) -> tuple[str, ...]:
-        """Commands that name one of the jobs and change something."""
+        """Commands that change something and name one of the jobs, or no job at all: every case has to answer."""
         if not self._commands.exists():
             return ()
         ours = re.compile(rf"(?:JobId=| )(?:{'|'.join(map(str, numbers))})(?: |$)")
         lines = self._commands.read_text(errors="replace").split("\n")
-        return tuple(line for line in lines if not line.startswith(READS) and ours.search(line))
+        changing = [line for line in lines if line and not line.startswith(READS)]
+        return tuple(line for line in changing if ours.search(line) or not A_JOB.search(line))

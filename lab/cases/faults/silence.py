@@ -100,7 +100,7 @@ SILENCE: tuple[Case, ...] = (
     _fault(
         "stuck-data-loader",
         "the data loader of one rank gives no more batches",
-        Truth("hang", ("data", "system.filesystem", *QUIET), False, RESTART, NOBODY),
+        Truth("hang", ("data", *QUIET), False, RESTART, NOBODY),
         simulated(job(_hang(node=1, gpu=7), dialect="nemo"), seconds=SILENCE_SECONDS),
         slurm=on_slurm(order("stuck_loader", step=SLURM_STEP), seconds=110, training={"steps": 60}),
     ),
@@ -109,7 +109,7 @@ SILENCE: tuple[Case, ...] = (
         "63 watchdogs of 64 speak, with clocks seconds apart; the one that is silent is the culprit (PyTorch 2.6)",
         Truth(
             "hang",
-            ("hardware.host", "framework.comm", "unknown"),
+            ("hardware.host",),
             True,
             RESTART,
             "the silent rank holds up all others; without a witness on its host the first restart excludes nobody",
@@ -151,7 +151,7 @@ SILENCE: tuple[Case, ...] = (
         "all 64 watchdogs speak of the same collective: the counters name nobody",
         Truth(
             "hang",
-            ("hardware.network", "hardware.nvlink", "framework.comm"),
+            ("hardware.network", "hardware.nvlink"),
             False,
             RESTART,
             "everybody has joined: the fabric or a kernel is stuck, nobody is named: once more on the same nodes",

@@ -8,7 +8,7 @@ from lab.simulate.play import Fault
 
 _fault = partial(fault, "slow")
 NOTHING_OR_ASK = (Did.ASK, Did.NONE)
-UNKNOWN = ("unknown", "hardware.gpu", "hardware.host", "framework")
+UNKNOWN = ("unknown",)
 NOBODY = "all ranks wait for the slowest, so the rhythm names nobody: a person may be asked, a restart is not due"
 STEP_SECONDS = 10.0
 SLOW_FROM = 80  # step: 13 minutes of its own rhythm
@@ -54,7 +54,7 @@ SLOWNESS: tuple[Case, ...] = (
         "a file server answers late: two jobs become slow at the same time",
         Truth(
             "straggler",
-            ("system.filesystem", "unknown"),
+            ("system.filesystem",),
             False,
             NOTHING_OR_ASK,
             "several jobs that become slow together share something: one incident, and no restart",

@@ -82,7 +82,6 @@ BLINDNESS: tuple[Case, ...] = (
             acts=(Act("logs_stop", (), at=240), Act("logs_start", (), at=840)),
             seconds=990,
         ),
-        ask=True,
         trap=32,
     ),
     trap(
