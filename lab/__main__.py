@@ -2,6 +2,7 @@
 
 import argparse
 import json
+import math
 import shutil
 import sys
 import tempfile
@@ -12,16 +13,18 @@ from typing import NoReturn
 
 from lab.cases.catalogue import CASES
 from lab.choosing import GROUPS, SIMULATED, SLURM, BadChoice, choose, listing
-from lab.fleet.options import Options
+from lab.ending import signals_end
+from lab.fleet.options import MOST_DAYS, MOST_NODES, Options
 from lab.measuring import Measured, measure_cases, measure_corpus, measure_fleet
-from lab.score.docs import NoPlace, write
+from lab.score.docs import NoPlace, check, write
 from lab.score.labelled import BadCorpus
 from lab.slurm.cluster import LabError
 from lab.virtual.child import ROOT, ChildFailed
 
 DONE, INCOMPLETE, WRONG = 0, 1, 2
-STOPPED = 130  # as a shell says of Ctrl-C
 FLEET = "fleet"
+WHOLE = {SIMULATED: (["all"],), SLURM: (["all"], ["representative"]), FLEET: (["all"],), None: (["all"],)}
+"""What a card that is kept has to be of."""
 HELP = """\
 examples:
   ./run lab --list
@@ -33,6 +36,7 @@ examples:
 
 The score card goes to stdout, progress to stderr. The product never sees what is true of a case.
 Exit status: 0; 1 when a case was not put on or the lab itself failed; 2 for a mistake in the command line.
+Ctrl-C takes everything away again, which takes some seconds with a real Slurm. docs/lab.md says more.
 """
 
 
@@ -49,35 +53,48 @@ class _Mistake(Exception):
 
 
 def main(argv: Sequence[str]) -> int:
-    """Do what the arguments say; the exit status."""
+    """Do what the arguments say; the exit status. A signal that ends it gives that of a shell, e.g. 130."""
     told = _parser().parse_args(argv)
     try:
         if told.list:
-            print(listing(CASES))
+            print(listing(CASES, _width()))
             return DONE
         _check(told)
-        measured = _measure(told)
-        if told.write:
-            write(measured.card, ROOT)
-            say("README.md and docs/scorecard.md are written")
+        with signals_end():
+            try:
+                return _run(told)
+            except SystemExit as ended:
+                say("stopped")
+                return int(ended.code or DONE)
     except (_Mistake, BadChoice, BadCorpus, NoPlace) as mistake:
         say(str(mistake))
         return WRONG
     except (ChildFailed, LabError, OSError) as error:
         say(f"the lab failed: {error}")
         return INCOMPLETE
-    except KeyboardInterrupt:
-        say("stopped")
-        return STOPPED
-    print(measured.text)
+
+
+def _run(told: argparse.Namespace) -> int:
+    """Measure, and write the card wherever it is wanted: first where nothing can go wrong."""
+    measured = _measure(told)
+    print(measured.text, flush=True)
     if told.json:
         told.json.write_text(json.dumps(measured.values, indent=1, ensure_ascii=False, sort_keys=True) + "\n")
+    if told.write:
+        write(measured.card, ROOT)
+        say("README.md and docs/scorecard.md are written")
     return DONE if measured.complete else INCOMPLETE
 
 
+def _width() -> int:
+    """Of the terminal, in columns; 0 when nobody looks: then a case is one line."""
+    return shutil.get_terminal_size().columns if sys.stdout.isatty() else 0
+
+
 def say(line: str) -> None:
-    """One line of progress."""
-    sys.stderr.write(f"lab: {line}\n")
+    """One line of progress. Names come from files: no character of theirs moves the cursor."""
+    printable = "".join(sign if sign.isprintable() else " " for sign in line)
+    sys.stderr.write(f"lab: {printable}\n")
     sys.stderr.flush()
 
 
@@ -96,7 +113,10 @@ def _measure(told: argparse.Namespace) -> Measured:
 def _folder(wanted: Path | None) -> Iterator[Path]:
     """The folder asked for, or one that goes with the run. Others may look into it: Slurm runs jobs as they are."""
     if wanted is not None:
-        wanted.mkdir(parents=True)
+        try:
+            wanted.mkdir(parents=True)
+        except OSError as error:
+            raise _Mistake(f"--folder {wanted} cannot be made: {error.strerror}.") from None
         yield wanted.resolve()
         return
     folder = Path(tempfile.mkdtemp(prefix="rk-lab-"))
@@ -108,24 +128,51 @@ def _folder(wanted: Path | None) -> Iterator[Path]:
 
 
 def _check(told: argparse.Namespace) -> None:
-    """Everything that can be known to be wrong before hours are spent. Raises `_Mistake`."""
+    """What can be known to be wrong before hours are spent. Raises `_Mistake`, `BadChoice`, `NoPlace`."""
     given = [bool(told.on), bool(told.corpus)]
+    fleet = [value for value in (told.days, told.nodes) if value is not None]
     rules = (
         (sum(given) != 1, "say --list, or --on simulated, slurm or fleet, or --corpus FILE; --help says more."),
         (
             told.faults != ["all"] and told.on not in (SIMULATED, SLURM),
             "--faults is for --on simulated and slurm.",
         ),
-        (told.on != FLEET and (told.days or told.nodes), "--days and --nodes go with --on fleet."),
-        (told.days is not None and told.days <= 0, "--days must be more than 0."),
-        (told.nodes is not None and told.nodes < 1, "--nodes must be at least 1."),
+        (told.on != FLEET and bool(fleet), "--days and --nodes go with --on fleet."),
+        (not _inside(told.days, 0.01, MOST_DAYS), f"--days must be from 0.01 to {MOST_DAYS}."),
+        (not _inside(told.nodes, 1, MOST_NODES), f"--nodes must be from 1 to {MOST_NODES}."),
+        (
+            told.write and told.faults not in WHOLE[told.on],
+            "--write keeps the card of a whole run, and not of some.",
+        ),
         (told.folder is not None and told.folder.exists(), f"{told.folder} is there already."),
-        (bool(told.json) and not told.json.absolute().parent.is_dir(), f"there is no folder for {told.json}."),
-        (bool(told.json) and told.json.is_dir(), f"{told.json} is a folder."),
         (bool(told.corpus) and not told.corpus.is_file(), f"there is no file {told.corpus}."),
     )
     if wrong := next((sentence for is_wrong, sentence in rules if is_wrong), ""):
         raise _Mistake(wrong)
+    if told.json:
+        _check_json(told.json)
+    if told.write:
+        check(ROOT)
+
+
+def _check_json(file: Path) -> None:
+    """Raises `_Mistake` when it cannot be written; what is there stays as it is."""
+    folder = file.absolute().parent
+    if not folder.is_dir():
+        raise _Mistake(f"there is no folder {folder} for --json {file.name}.")
+    if file.is_dir():
+        raise _Mistake(f"--json {file} is a folder.")
+    there = file.exists()
+    try:
+        file.open("ab").close()
+    except OSError as error:
+        raise _Mistake(f"--json {file} cannot be written: {error.strerror}.") from None
+    if not there:
+        file.unlink()
+
+
+def _inside(value: float | None, least: float, most: float) -> bool:
+    return value is None or (math.isfinite(value) and least <= value <= most)
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -134,8 +181,9 @@ def _parser() -> argparse.ArgumentParser:
         description="Faults with known truth, traps, and a score card of what the product said.",
         epilog=HELP,
         formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
     )
-    groups = ", ".join(GROUPS)
+    groups, usual = ", ".join(GROUPS), Options()
     parser.add_argument("--list", action="store_true", help="one line per case: fault or trap, name, where, what")
     parser.add_argument("--on", choices=(SIMULATED, SLURM, FLEET), help="where cases are put on")
     parser.add_argument(
@@ -149,8 +197,10 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the score card there, as JSON")
     parser.add_argument("--write", action="store_true", help="keep the card and write README and docs/scorecard.md")
     parser.add_argument("--seed", type=int, default=1, metavar="N", help="of all chance; default: 1")
-    parser.add_argument("--days", type=float, metavar="N", help="of the fleet")
-    parser.add_argument("--nodes", type=int, metavar="N", help="of the fleet")
+    parser.add_argument(
+        "--days", type=float, metavar="N", help=f"virtual days of the fleet; default: {usual.days:g}"
+    )
+    parser.add_argument("--nodes", type=int, metavar="N", help=f"nodes of the fleet; default: {usual.nodes}")
     parser.add_argument("--folder", type=Path, metavar="DIR", help="a new folder in which logs and truth are kept")
     return parser
 

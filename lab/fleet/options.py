@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+MOST_DAYS, MOST_NODES = 366, 20_000  # beyond them a run takes longer than anybody waits
 START = 1_777_593_600.0  # 2026-05-01 00:00:00 UTC
 
 

@@ -2,16 +2,12 @@
 
 import contextlib
 import shutil
-import signal
-import sys
 import tempfile
-import threading
-import types
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import NoReturn
 
+from lab.ending import signals_end, take_no_more
 from lab.parts.controller import Controller
 from lab.parts.recording import recording_commands
 from lab.parts.site import Site
@@ -32,7 +28,6 @@ POLICY_SAYS = (
     "Limits and poll are shortened as in the tests (a step takes 0.3 s); no limit on restart storms (twenty "
     "failures in minutes are a storm by construction); 4 s instead of 60 s before a restart of unknown cause."
 )
-ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 class Rig:
@@ -98,30 +93,11 @@ class Rig:
 @contextlib.contextmanager
 def rig(partitions: Sequence[Partition], folder: Path) -> Iterator[tuple[Rig, Reading]]:
     """A rig that is up; whatever ends the block ends every process and removes every mount and folder of it."""
-    with _signals_end():
+    with signals_end():
         made = Rig(partitions, folder)
         try:
             with made.start() as reading:
                 yield made, reading
         finally:
-            for number in ENDING if threading.current_thread() is threading.main_thread() else ():
-                signal.signal(number, signal.SIG_IGN)  # a second one must not leave half of it running
+            take_no_more()
             made.stop()
-
-
-@contextlib.contextmanager
-def _signals_end() -> Iterator[None]:
-    """Within the block, a signal that ends the process does so by an exception; before and after as it was."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    before = {number: signal.signal(number, _end) for number in ENDING}
-    try:
-        yield
-    finally:
-        for number, hand in before.items():
-            signal.signal(number, hand)
-
-
-def _end(number: int, _frame: types.FrameType | None) -> NoReturn:
-    sys.exit(128 + number)

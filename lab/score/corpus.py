@@ -19,17 +19,24 @@ from lab.score.texts import grade_text
 PARTS = {"real": "real text", "modelled": "modelled text", "": "text of unknown origin"}
 
 
-def score_file(path: Path, meta: Meta = Meta(), say: Callable[[str], None] = lambda _: None) -> Card:  # noqa: B008
+def score_file(
+    path: Path,
+    meta: Meta = Meta(),  # noqa: B008
+    say: Callable[[str], None] = lambda _: None,
+    *,
+    place: Path | None = None,
+) -> Card:
     """The card of one file; raises `BadCorpus` before anything is done. Needs a configured Django.
 
-    Real and modelled text are parts of their own.
+    Real and modelled text are parts of their own. The texts are written into a folder in `place`, one by one.
     """
     snippets = read_corpus(path)
     grades: dict[str, list[Grade]] = {origin: [] for origin in PARTS}
-    with tempfile.TemporaryDirectory(prefix="rekindle-corpus-") as folder:
+    with tempfile.TemporaryDirectory(prefix="rekindle-corpus-", dir=place) as folder:
         for snippet in snippets:
             heard = hear(snippet.text, Path(folder))
             grades[snippet.origin].append(grade_text(snippet, heard))
-            say(f"{snippet.name}: {'; '.join(grades[snippet.origin][-1].wrong) or 'as labelled'}")
+            told = f"{sum(map(len, grades.values()))}/{len(snippets)} {snippet.name}"
+            say(f"{told}: {'; '.join(grades[snippet.origin][-1].wrong) or 'as labelled'}")
     parts = tuple(Part(PARTS[origin], tuple(some)) for origin, some in grades.items() if some)
     return Card("corpus", replace(meta, source=path.name), parts)

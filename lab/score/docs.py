@@ -50,12 +50,17 @@ class NoPlace(ValueError):
     """The README has no place for the score card; one sentence says so."""
 
 
+def check(root: Path) -> None:
+    """Raises `NoPlace` when the card could not be written there."""
+    _split((root / "README.md").read_text())
+
+
 def write(card: Card, root: Path) -> None:
     """Keep the card, in the place of an older one of its kind, and write both pages anew.
 
     Raises `NoPlace`, before anything is written, when the README's two marks are missing.
     """
-    _split((root / "README.md").read_text())
+    check(root)
     folder = root / FOLDER
     folder.mkdir(parents=True, exist_ok=True)
     kept = folder / f"{key(card)}.json"

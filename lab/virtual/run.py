@@ -9,7 +9,7 @@ from pathlib import Path
 from lab.cases.case import Case
 from lab.score.grading import grade
 from lab.score.said import Result, Said
-from lab.virtual.child import ChildFailed, run
+from lab.virtual.child import ChildFailed, Children, run
 from lab.virtual.sharing import shares
 
 CASES_FILE = "cases.pickle"
@@ -32,6 +32,7 @@ def put_on(
     scripted = [case for case in cases if case.simulated is not None]
     parts = shares(scripted, processes or len(os.sched_getaffinity(0)))
     done: dict[str, Result] = {}
+    children = Children()
 
     def finished(result: Result) -> None:
         done[result.case.name] = result
@@ -39,10 +40,14 @@ def put_on(
 
     with ThreadPoolExecutor(max(len(parts), 1)) as pool:
         running = [
-            pool.submit(_part, part, folder / f"part-{number}", seed, finished) for number, part in enumerate(parts)
+            pool.submit(_part, part, folder / f"part-{number}", seed, finished, children)
+            for number, part in enumerate(parts)
         ]
-        for one in running:
-            one.result()
+        try:
+            for one in running:
+                one.result()
+        finally:
+            children.end()  # the pool waits for its threads, and they for their processes
     return [done[case.name] for case in scripted]
 
 
@@ -54,7 +59,9 @@ def told(result: Result) -> str:
     return f"{case.sort} {case.name}: {graded.said}: {'; '.join(graded.wrong) or 'right'}"
 
 
-def _part(cases: Sequence[Case], folder: Path, seed: int, finished: Callable[[Result], None]) -> None:
+def _part(
+    cases: Sequence[Case], folder: Path, seed: int, finished: Callable[[Result], None], children: Children
+) -> None:
     """One process with its share of the cases. Those it leaves without a result are broken."""
     (folder / TRUTH).mkdir(parents=True)
     (folder / CASES_FILE).write_bytes(pickle.dumps(tuple(cases)))
@@ -66,7 +73,7 @@ def _part(cases: Sequence[Case], folder: Path, seed: int, finished: Callable[[Re
         finished(result)
 
     try:
-        run(folder / "site", "lab.virtual.playing", [str(folder), str(seed)], take)
+        run(folder / "site", "lab.virtual.playing", [str(folder), str(seed)], take, beside=children)
     except ChildFailed as error:
-        for case in left.values():
+        for case in left.values() if not children.ended else ():
             finished(Result(case, (), Said(), 0.0, broken=str(error)))

@@ -17,7 +17,7 @@ from lab.score.meta import Meta
 def main(arguments: Sequence[str]) -> int:
     """`FILE OUT META`, the last one as JSON; 0."""
     file, out, told = arguments
-    card = score_file(Path(file), Meta(**json.loads(told)), _say)
+    card = score_file(Path(file), Meta(**json.loads(told)), _say, place=Path(out).parent)
     Path(out).write_bytes(pickle.dumps(card))
     return 0
 
