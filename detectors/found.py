@@ -10,6 +10,7 @@ from audit.event_type import EventType
 from audit.level import Level
 from audit.trail import Actor, Entry
 from detectors.catalogue.kind import AnomalyKind
+from detectors.catalogue.layer import Layer
 from detectors.catalogue.records import Evidence, Finding
 from detectors.catalogue.role import Role
 from detectors.models import Anomaly
@@ -78,6 +79,30 @@ def _values(finding: Finding) -> dict[str, Any]:
         "happened_at": finding.happened_at,
         "basis": finding.basis,
     }
+
+
+def finding_of(row: Anomaly) -> Finding:
+    """The finding that a row was stored from."""
+    return Finding(
+        key=row.key,
+        kind=AnomalyKind(row.kind),
+        sentence=row.sentence,
+        happened_at=row.happened_at,
+        basis=row.basis,
+        signature=row.signature,
+        layer=Layer(row.layer),
+        role=Role(row.role),
+        fingerprint=row.fingerprint,
+        step=row.step,
+        nodes=tuple(row.nodes),
+        ranks=tuple(row.ranks),
+        evidence=tuple(
+            Evidence(**{**line, "at": datetime.fromisoformat(line["at"]) if line["at"] else None})
+            for line in row.evidence
+        ),
+        confidence=row.confidence,
+        count=row.count,
+    )
 
 
 def _evidence(line: Evidence) -> dict[str, Any]:

@@ -1,7 +1,7 @@
 """Why did an attempt fail? Collects the stored facts, lets the search judge them and stores the verdict."""
 
 import logging
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import asdict
 from datetime import datetime
 from typing import Any
@@ -15,21 +15,20 @@ from audit.trail import Actor, Entry, record
 from detectors.attribution.action import VerdictAction
 from detectors.attribution.attributing import ENGINE, attribute
 from detectors.attribution.facts import (
-    QUOTE_LIMIT,
     AttemptFacts,
     EarlierAttempt,
     Facts,
     NodeFacts,
-    Quote,
     Symptom,
     Versions,
 )
 from detectors.attribution.judgement import Judgement
+from detectors.attribution.symptoms import symptom_of
 from detectors.attribution.witnesses import read_witnesses
 from detectors.catalogue.catalogue import Catalogue
 from detectors.catalogue.kind import JUDGED_ALIVE, AnomalyKind
 from detectors.catalogue.layer import Layer
-from detectors.catalogue.role import Role
+from detectors.found import finding_of
 from detectors.models import Anomaly, Observation, Verdict
 from detectors.site_catalogues import site_catalogues
 from detectors.storing import RANK_HOSTS, TOPICS
@@ -41,7 +40,6 @@ from workloads.subjects import subject_of
 log = logging.getLogger(__name__)
 JUDGE = Actor(ActorKind.RULE, "attribution")
 SYMPTOMS_KEPT = 500
-EVIDENCE_KEPT = 8
 EARLIER_KEPT = 20  # attempts of the same job before this one
 
 
@@ -104,36 +102,7 @@ def _anomalies(attempt: Attempt) -> Iterable[Anomaly]:
 
 
 def _symptom(row: Anomaly, known: Catalogue) -> Symptom:
-    return Symptom(
-        key=row.key,
-        kind=AnomalyKind(row.kind),
-        signature=row.signature,
-        layer=Layer(row.layer),
-        role=Role(row.role),
-        sentence=row.sentence,
-        happened_at=row.happened_at,
-        action=known.signature(row.signature).action if known.knows(row.signature) else "",
-        basis=row.basis,
-        fingerprint=row.fingerprint,
-        step=row.step,
-        nodes=tuple(row.nodes),
-        ranks=tuple(row.ranks),
-        evidence=tuple(_quote(line) for line in row.evidence[:EVIDENCE_KEPT]),
-        confidence=row.confidence,
-        count=row.count,
-        refuted=row.refuted_at is not None,
-    )
-
-
-def _quote(line: Mapping[str, Any]) -> Quote:
-    return Quote(
-        stream=line["stream"],
-        offset=line["offset"],
-        line=line["line"][:QUOTE_LIMIT],
-        at=datetime.fromisoformat(line["at"]) if line["at"] else None,
-        host=line["host"],
-        rank=line["rank"],
-    )
+    return symptom_of(finding_of(row), known, refuted=row.refuted_at is not None)
 
 
 def _attempt_facts(attempt: Attempt) -> AttemptFacts:

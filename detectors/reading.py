@@ -12,6 +12,7 @@ from datetime import datetime, timedelta
 
 from django.db import IntegrityError
 
+from detectors.attribution.symptoms import is_cause
 from detectors.catalogue.catalogue import Catalogue
 from detectors.catalogue.kind import JUDGED_ALIVE, AnomalyKind
 from detectors.catalogue.records import Outcome, Turn
@@ -26,7 +27,7 @@ from detectors.seeing import store_broken
 from detectors.sight import Sight, look, unheard
 from detectors.site_catalogues import SiteCatalogues, site_catalogues
 from detectors.storing import Overtaken, store
-from detectors.turned import Past, Turned, context_of, is_cause
+from detectors.turned import Past, Turned, context_of
 from workloads.limits import effective_limits
 from workloads.models import Attempt
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
+from detectors.attribution.symptoms import is_cause
 from detectors.catalogue.catalogue import Catalogue
 from detectors.catalogue.kind import JUDGED_ALIVE, AnomalyKind
 from detectors.catalogue.records import Context, Finding, Outcome
@@ -119,12 +120,6 @@ class Turned:
 def _told_by_a_rank(finding: Finding) -> bool:
     """A rank's word that it waited for others, and not our own clock."""
     return finding.kind is AnomalyKind.HANG and finding.role is Role.SECONDARY
-
-
-def is_cause(kind: AnomalyKind, role: Role, basis: str) -> bool:
-    """Whether an anomaly read from a line may be the first cause of an end."""
-    fatal = kind in (AnomalyKind.CRASH, AnomalyKind.HANG, AnomalyKind.NAN)
-    return fatal and role in (Role.ROOT, Role.CANDIDATE) and basis != "state"
 
 
 def context_of(news: News, sight: Sight, limits: Mapping[str, float], known: Catalogue, now: datetime) -> Context:

@@ -13,12 +13,12 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from advisor_api.deciding import decide
+from detectors.attribution.symptoms import is_cause
 from detectors.catalogue.kind import AnomalyKind
 from detectors.catalogue.role import Role
 from detectors.judging import judge
 from detectors.models import Anomaly, Verdict
 from detectors.reading import read_attempt
-from detectors.turned import is_cause
 from lab.score.hosts import hosts_of
 from lab.score.said import Said
 from lab.virtual.said import said_of
