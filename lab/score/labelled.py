@@ -85,11 +85,16 @@ def _snippet(line: str, number: int) -> Snippet:
         raise BadCorpus(f"Line {number} has no text as its 'snippet'.")
     name = " ".join(str(told[key]) for key in ("id", "failure") if told.get(key)) or f"line {number}"
     return Snippet(
-        name=name[:NAME_LIMIT],
-        text=told["snippet"],
+        name=_writable(name[:NAME_LIMIT]),
+        text=_writable(told["snippet"]),
         origin=_origin(told.get("text_origin")),
         label=_label(told.get("expected"), str(told.get("note") or ""), number),
     )
+
+
+def _writable(text: str) -> str:
+    """JSON may hold half a character, which no file takes: `?` stands for it."""
+    return text.encode("utf-8", "replace").decode()
 
 
 def _origin(told: Any) -> str:
@@ -115,8 +120,8 @@ def _label(told: Any, note: str, number: int) -> Label | None:
     return Label(
         kind=kind,
         layer="" if kind in HEALTHY or layer == NOTHING else layer,
-        root_line=root_line,
-        nodes=tuple(nodes),
+        root_line=None if root_line is None else _writable(root_line),
+        nodes=tuple(map(_writable, nodes)),
         action=_one_of(told, "action", (*ACTIONS, ""), number),
         unproven=_UNPROVEN.search(note) is not None,
     )

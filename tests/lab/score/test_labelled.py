@@ -74,6 +74,15 @@ def test_a_bad_line_says_where_and_nothing_is_read(tmp_path: Path, row: Any, wor
         read_corpus(a_file(tmp_path, GOOD, row))
 
 
+def test_half_a_character_is_replaced_wherever_it_stands(tmp_path: Path) -> None:
+    label = {"kind": "crash", "nodes": ["n\ud800"], "root_line": "a \udfff"}
+    file = tmp_path / "odd.jsonl"
+    file.write_text(json.dumps({"id": "\ud800", "snippet": "a \udfff", "expected": label}))
+    (one,) = read_corpus(file)
+    assert one.label is not None
+    assert (one.name, one.text, one.label.root_line, one.label.nodes) == ("?", "a ?", "a ?", ("n?",))
+
+
 def test_a_file_that_is_not_there_or_empty_is_one_sentence(tmp_path: Path) -> None:
     with pytest.raises(BadCorpus, match="cannot be read"):
         read_corpus(tmp_path / "none.jsonl")
