@@ -25,10 +25,10 @@ The rules:
 8. *Action*: one of those that are right. Where a node is to blame, a restart that leaves out nodes must leave out
    every one that was struck in that attempt. A trap's is that of its worst attempt; where none is named, NONE is
    right. Where nobody has asked for action, only advice that was carried out counts.
-9. *False action*: RESTART or STOP on an attempt with nothing wrong, or a changing command for a job for which neither
-   was advised. One for each attempt, and for each job that only commands touched. On a trap, and on a job that the
-   scheduler or its user ended on purpose, every attempt has nothing wrong, unless the action is one of those that
-   are right.
+9. *False action*: RESTART or STOP on an attempt with nothing wrong, or a changing command for a job for which
+   neither was advised. One for each attempt, and for each job that only commands touched. On a trap, and on a job
+   that the scheduler or its user ended on purpose, every attempt has nothing wrong, unless the action is one of
+   those that are right.
 10. *Confidence* counts where a verdict was given on a fault whose layer is known. It is right when the layer is,
     when the first host named is, where the truth has a culprit, and when no innocent host is one to leave out.
     Where an error of the program was seen is no blame. A trap's verdict that wants something is wrong; one that
