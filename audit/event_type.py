@@ -16,6 +16,7 @@ class EventType(Word):
     BLIND = "blind", "Blind", "warning"
     SIGHT_REGAINED = "sight_regained", "Sees the log again", "info"
     ANOMALY = "anomaly", "Anomaly", "danger"
+    HEALTH = "health", "Node health told", "warning"
     VERDICT = "verdict", "Verdict", "primary"
     ADVICE = "advice", "Advice", "primary"
     NO_ADVICE = "no_advice", "Left alone", "secondary"

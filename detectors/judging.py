@@ -23,12 +23,14 @@ from detectors.attribution.facts import (
     Versions,
 )
 from detectors.attribution.judgement import Judgement
+from detectors.attribution.naming import is_warning
 from detectors.attribution.symptoms import symptom_of
 from detectors.attribution.witnesses import read_witnesses
 from detectors.catalogue.catalogue import Catalogue
 from detectors.catalogue.kind import JUDGED_ALIVE, AnomalyKind
 from detectors.catalogue.layer import Layer
 from detectors.found import finding_of
+from detectors.health_facts import health_of
 from detectors.models import Anomaly, Observation, Verdict
 from detectors.site_catalogues import site_catalogues
 from detectors.storing import RANK_HOSTS, TOPICS
@@ -66,22 +68,26 @@ def judge(attempt: Attempt, now: datetime) -> Verdict | None:
 
 
 def collect_facts(attempt: Attempt) -> Facts:
-    """Everything stored that bears on the attempt, in six queries whatever its size."""
+    """Everything stored that bears on the attempt, in seven queries whatever its size."""
     job = attempt.job
     known = site_catalogues().of(job.cluster_id)
     observed = dict(Observation.objects.filter(attempt=attempt, topic__in=TOPICS).values_list("topic", "value"))
+    nodes = list(Node.objects.filter(cluster_id=job.cluster_id, name__in=attempt.nodes))
     return Facts(
         attempt=_attempt_facts(attempt),
         versions=Versions(ENGINE, known.version),
         symptoms=tuple(_symptom(row, known) for row in _anomalies(attempt)),
         ranks=tuple((int(rank), host) for rank, host in observed.get(RANK_HOSTS, {}).items()),
-        nodes=tuple(
-            NodeFacts(node.name, tuple(node.state.split("+")), node.reason, node.reason_at)
-            for node in Node.objects.filter(cluster_id=job.cluster_id, name__in=attempt.nodes)
-        ),
+        nodes=tuple(_node(node) for node in nodes),
         earlier=tuple(_earlier(attempt)),
         witnesses=read_witnesses(observed),
+        health=health_of(attempt, [node.name for node in nodes]),
     )
+
+
+def _node(node: Node) -> NodeFacts:
+    states = tuple(node.state.split("+"))
+    return NodeFacts(node.name, states, node.reason, node.reason_at, node.reason_by, node.booted_at)
 
 
 def _to_be_judged(attempt: Attempt, facts: Facts, latest: Verdict | None) -> bool:
@@ -92,7 +98,7 @@ def _to_be_judged(attempt: Attempt, facts: Facts, latest: Verdict | None) -> boo
         return False  # the requeue answers that verdict: nothing else is to be done
     if state in FINAL:
         return True
-    alive = [symptom for symptom in facts.symptoms if symptom.kind in JUDGED_ALIVE]
+    alive = [symptom for symptom in facts.symptoms if symptom.kind in JUDGED_ALIVE or is_warning(symptom)]
     return any(not symptom.refuted for symptom in alive) or (bool(alive) and latest is not None)
 
 

@@ -7,17 +7,19 @@ all.
 import logging
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
 from django.db import IntegrityError
 
 from detectors.attribution.symptoms import is_cause
 from detectors.catalogue.catalogue import Catalogue
+from detectors.catalogue.health import BASIS
 from detectors.catalogue.kind import JUDGED_ALIVE, AnomalyKind
 from detectors.catalogue.records import Outcome, Turn
 from detectors.catalogue.role import Role
 from detectors.catalogue.turning import turn as catalogue_turn
+from detectors.early_warnings import EarlyWarnings
 from detectors.excerpts import cut_excerpts
 from detectors.gathering import News, gather
 from detectors.models import Anomaly
@@ -42,6 +44,7 @@ class _Shared:
     turn: Turn
     known: SiteCatalogues
     neighbours: Neighbours
+    warnings: EarlyWarnings = field(default_factory=EarlyWarnings)
 
 
 def read_attempt(attempt: Attempt, now: datetime, turn: Turn = catalogue_turn) -> bool:
@@ -56,7 +59,7 @@ def read_attempts(attempts: Sequence[Attempt], now: datetime, turn: Turn = catal
     its claim ends.
     """
     past = _past(attempts)
-    shared = _Shared(turn, site_catalogues(), Neighbours())
+    shared = _Shared(turn, site_catalogues(), Neighbours(), EarlyWarnings(attempts))
     stored = 0
     turned: list[Turned] = []
     for news in gather(attempts, now):
@@ -98,6 +101,7 @@ def _turned(news: News, past: Past, shared: _Shared, now: datetime) -> Turned:
     if is_bare_silence(outcome) and (others := shared.neighbours.silent_with(news.attempt, news.moved_at, now)):
         sight = unheard(news, quiet_reason(others, news.moved_at or now))
         outcome = _outcome(news, sight, entries, shared.turn, now)
+    outcome = _with_warnings(news.attempt, outcome, past, shared.warnings)
     before = {name: watch.state for name, watch in news.watches.items()}
     return Turned(
         news=news.without_records(),
@@ -109,6 +113,14 @@ def _turned(news: News, past: Past, shared: _Shared, now: datetime) -> Turned:
         cascade=timedelta(seconds=limits["cascade_seconds"]),
         catalogue=entries.version,
     )
+
+
+def _with_warnings(attempt: Attempt, outcome: Outcome, past: Past, warnings: EarlyWarnings) -> Outcome:
+    """The same with what others tell of the attempt's nodes."""
+    told, over = warnings.of(attempt, past.keys), warnings.over(attempt, past.warned)
+    if not told and not over:
+        return outcome
+    return replace(outcome, findings=(*outcome.findings, *told), ended=(*outcome.ended, *over))
 
 
 def _outcome(news: News, sight: Sight, entries: Catalogue, turn: Turn, now: datetime) -> Outcome:
@@ -130,11 +142,16 @@ def _past(attempts: Sequence[Attempt]) -> dict[int, Past]:
     rows = Anomaly.objects.filter(attempt__in=attempts).values_list(
         "attempt_id", "key", "kind", "role", "basis", "refuted_at"
     )
-    keys, causes, alive = defaultdict(set), set(), set()
+    keys, causes, alive, warned = defaultdict(set), set(), set(), defaultdict(set)
     for attempt, key, kind, role, basis, refuted_at in rows:
         keys[attempt].add(key)
         if is_cause(AnomalyKind(kind), Role(role), basis):
             causes.add(attempt)
         if AnomalyKind(kind) in JUDGED_ALIVE and refuted_at is None:
             alive.add(attempt)
-    return {attempt: Past(frozenset(found), attempt in causes, attempt in alive) for attempt, found in keys.items()}
+        if basis == BASIS and refuted_at is None:
+            warned[attempt].add(key)
+    return {
+        attempt: Past(frozenset(found), attempt in causes, attempt in alive, frozenset(warned[attempt]))
+        for attempt, found in keys.items()
+    }

@@ -7,6 +7,7 @@ from typing import Any
 
 from detectors.attribution.symptoms import is_cause
 from detectors.catalogue.catalogue import Catalogue
+from detectors.catalogue.health import BASIS
 from detectors.catalogue.kind import JUDGED_ALIVE, AnomalyKind
 from detectors.catalogue.records import Context, Finding, Outcome
 from detectors.catalogue.role import Role
@@ -25,11 +26,12 @@ NO_VERDICT = frozenset({JobState.COMPLETED, JobState.GONE})
 @dataclass(frozen=True)
 class Past:
     """What is stored of an attempt's anomalies: the keys, whether a cause is among them, whether one that is open
-    has a live attempt judged (`alive`)."""
+    has a live attempt judged (`alive`), and the keys of the open warnings that a health event gave."""
 
     keys: frozenset[str] = frozenset()
     cause: bool = False
     alive: bool = False
+    warned: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True)
@@ -100,8 +102,8 @@ class Turned:
 
         An ended one as soon as it is read to the end and a cause is known; without one its siblings get
         `settle` to speak. A live one for a hang, a slow-down or a loss that is no number, for what is found beside
-        them, and when they are over; but when its ranks say that a collective timed out, the others get `cascade`
-        to say so too: whoever says nothing then is the one to look for.
+        them, for a fault of a node that is told, and when they are over; but when its ranks say that a collective
+        timed out, the others get `cascade` to say so too: whoever says nothing then is the one to look for.
         """
         new = self.new_findings
         if self.ended:
@@ -112,7 +114,7 @@ class Turned:
             return now if self.finished(now) or (self.quiet and cause) else latest
         if any(_told_by_a_rank(finding) for finding in new):
             return now + self.cascade
-        if self.refuted or any(finding.kind in JUDGED_ALIVE for finding in new):
+        if self.refuted or any(finding.kind in JUDGED_ALIVE or finding.basis == BASIS for finding in new):
             return now
         return now + self.settle if self.past.alive and new else None
 

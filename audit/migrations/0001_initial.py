@@ -56,6 +56,7 @@ class Migration(migrations.Migration):
                             ("blind", "Blind"),
                             ("sight_regained", "Sees the log again"),
                             ("anomaly", "Anomaly"),
+                            ("health", "Node health told"),
                             ("verdict", "Verdict"),
                             ("advice", "Advice"),
                             ("no_advice", "Left alone"),

@@ -16,7 +16,7 @@ from detectors.attribution.ordering import in_causal_order
 from detectors.attribution.remedies import suggest
 from detectors.attribution.weighing import Weighed, weigh
 
-ENGINE = "2"
+ENGINE = "3"
 """Version of the search; raised when equal facts give another verdict."""
 
 

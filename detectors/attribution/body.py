@@ -13,7 +13,9 @@ from detectors.attribution.hosts import hosts_seen, named_by
 from detectors.attribution.judgement import Implicated, Judgement
 from detectors.attribution.naming import Search
 from detectors.attribution.remedies import Remedy
+from detectors.attribution.told import STREAM
 from detectors.attribution.weighing import Weighed
+from detectors.catalogue.health import BASIS
 
 SCHEMA_VERSION = "1.0"
 MOST_QUOTES = 40
@@ -28,7 +30,7 @@ class Quotes:
         self.rows: list[dict[str, Any]] = []
         self._ids: dict[tuple[str, int, str], str] = {}
         first = [candidate.symptom for candidate in order]
-        for symptom in (*first, *facts.symptoms):
+        for symptom in (*first, *facts.symptoms, *facts.health):
             self._add(symptom)
 
     def of(self, symptom: Symptom) -> tuple[str, ...]:
@@ -45,7 +47,7 @@ class Quotes:
             self.rows.append(
                 {
                     "id": self._ids[key],
-                    "source": "kernel" if symptom.signature.startswith(("xid.", "sxid", "kernel.")) else "app_log",
+                    "source": _source(symptom, quote.stream),
                     "host": quote.host,
                     "rank": quote.rank,
                     "file": quote.stream,
@@ -97,6 +99,12 @@ def write_body(
         "input_hash": f"sha256:{judgement.input_hash}",
         "inputs": facts.canonical(),
     }
+
+
+def _source(symptom: Symptom, stream: str) -> str:
+    if symptom.basis == BASIS:
+        return "scheduler" if stream.startswith(STREAM) else "health_event"
+    return "kernel" if symptom.signature.startswith(("xid.", "sxid", "kernel.")) else "app_log"
 
 
 def _root_cause(judgement: Judgement, weighed: Weighed) -> dict[str, Any]:
@@ -153,9 +161,12 @@ def _workload(facts: Facts) -> dict[str, Any]:
 
 
 def _witnesses(weighed: Weighed) -> list[str]:
-    log = weighed.cause.candidate is not None and weighed.cause.candidate.symptom is not weighed.case.ending
+    proof = weighed.cause.candidate.symptom if weighed.cause.candidate else None
+    log = proof is not None and proof is not weighed.case.ending and proof.basis != BASIS
+    told = [one for one in weighed.case.candidates if one.symptom.basis == BASIS and one.counts]
     return [
         *(["log"] if log else []),
+        *(["health event"] if told or (proof is not None and proof.basis == BASIS) else []),
         *(["scheduler"] if weighed.facts.attempt.ended else []),
         *(["node state"] if any(node.down for node in weighed.facts.nodes) else []),
     ]

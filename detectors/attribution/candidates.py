@@ -11,6 +11,8 @@ from detectors.attribution.facts import Facts, Symptom
 from detectors.attribution.hosts import Named, named_by
 from detectors.attribution.judgement import RuleOutcome
 from detectors.attribution.tiers import VICTIM, Tier, tier_of
+from detectors.attribution.told import LATE, before_boot, joins, reasons_told
+from detectors.catalogue.health import BASIS
 from detectors.catalogue.kind import AnomalyKind
 from detectors.catalogue.role import Role
 
@@ -59,8 +61,9 @@ class Case:
 def open_case(facts: Facts) -> tuple[Case, tuple[RuleOutcome, ...]]:
     """Weigh all symptoms of facts that are in order; the second part says what every demotion did."""
     ending = ending_of(facts)
-    spoken = [symptom for symptom in facts.symptoms if symptom.basis != "state"]
-    weighed = [*spoken, *([ending] if ending else [])]
+    spoken = [symptom for symptom in facts.symptoms if symptom.basis not in ("state", BASIS)]
+    told = [symptom for symptom in (*facts.health, *reasons_told(facts)) if _failed(facts)]
+    weighed = [*spoken, *told, *([ending] if ending else [])]
     case = Case(
         facts=facts,
         ending=ending,
@@ -94,6 +97,38 @@ def _demote(rule: Demotion, case: Case) -> tuple[Case, RuleOutcome]:
     names = ", ".join(sorted(set(hit))[:5])
     outcome = RuleOutcome(rule.id, bool(hit), f"{rule.because}: {names}" if hit else f"not so: {rule.because}")
     return replace(case, candidates=tuple(kept)), outcome
+
+
+def _failed(facts: Facts) -> bool:
+    """Whether there is a failure that what others tell can belong to: a live attempt fails by a hang alone."""
+    return facts.attempt.ended or any(s.kind is AnomalyKind.HANG and not s.refuted for s in facts.symptoms)
+
+
+def _told_in_time(candidate: Candidate, case: Case) -> bool:
+    return candidate.symptom.basis != BASIS or joins(candidate.symptom, case.facts.attempt)
+
+
+def _explained(candidate: Candidate, case: Case) -> bool:
+    """Something that no hardware of this node can have caused came first: what was told later is another story."""
+    told = candidate.symptom
+    return told.basis == BASIS and any(
+        3 <= other.tier.number <= 6
+        and other.symptom is not case.ending
+        and told.happened_at - other.symptom.happened_at > LATE
+        and not _share_host(candidate, other)
+        for other in case.candidates
+    )
+
+
+def _said_by_the_log(candidate: Candidate, case: Case) -> bool:
+    """Two witnesses of one fault: the line is quoted, and the other one makes it surer."""
+    return candidate.symptom.basis == BASIS and any(
+        other.tier.number <= 2
+        and other.symptom.basis != BASIS
+        and other.symptom is not case.ending
+        and _share_host(candidate, other)
+        for other in case.candidates
+    )
 
 
 def _before_window(candidate: Candidate, case: Case) -> bool:
@@ -179,10 +214,16 @@ DEMOTIONS: tuple[Demotion, ...] = (
     Demotion("progress.refuted", "the attempt moved again after it", lambda one, case: one.symptom.refuted),
     Demotion("window.before", "it came too long before the last progress", _before_window),
     Demotion("window.after", "it came more than 5 minutes after the end", _after_window),
+    Demotion("told.window", "it was told of another time", lambda one, case: not _told_in_time(one, case)),
+    Demotion(
+        "told.reboot", "its node has started since then", lambda one, case: before_boot(one.symptom, case.facts)
+    ),
+    Demotion("told.later", "the attempt had failed by something else before", _explained),
     Demotion("progress.later", "the job trained on after it", _trained_on),
     Demotion("memory.foreign", "the memory was another job's", _foreign_memory),
     Demotion("hardware.everywhere", "the same on nearly all hosts is no single host's fault", _everywhere),
     Demotion("xid.before_error", "a fatal GPU event on the same host came just before it", _hardware_before),
     Demotion("xid.of_application", "an illegal memory access of the program explains it", _application_xid),
     Demotion("network.node_lost", "the scheduler lost a node, peers only noticed", _unclear_network),
+    Demotion("told.of_log", "the job's own log names broken hardware of the same host", _said_by_the_log),
 )

@@ -11,6 +11,7 @@ from detectors.attribution.naming import (
     Cause,
     Search,
     failed_sentence,
+    is_warning,
     killed_process,
     launcher_cause,
     node_failure_cause,
@@ -20,6 +21,8 @@ from detectors.attribution.naming import (
     standstill_cause,
     unproved,
     vote_cause,
+    warned,
+    warning_cause,
 )
 from detectors.attribution.tiers import VICTIM
 from detectors.catalogue.kind import JUDGED_ALIVE, AnomalyKind
@@ -58,7 +61,9 @@ def recovered(search: Search) -> bool:
     """Whether a live attempt was found to hang, to be slow or to have lost its loss, and none of it lasts."""
     attempt, symptoms = search.case.facts.attempt, search.case.facts.symptoms
     of_state = [s for s in symptoms if s.kind in JUDGED_ALIVE and (s.kind is not AnomalyKind.HANG or _silent(s))]
-    return not attempt.ended and bool(of_state) and all(symptom.refuted for symptom in of_state)
+    warnings = [s for s in symptoms if is_warning(s)]
+    over = not warned(search) and all(symptom.refuted for symptom in of_state)
+    return not attempt.ended and bool(of_state or warnings) and over
 
 
 def _silent(symptom: Symptom) -> bool:
@@ -141,6 +146,12 @@ CAUSES: tuple[CauseRule, ...] = (
         "the scheduler's decision came before everything else",
         lambda search: _tier(search) == 4,
         lambda search: proved(search, "cause.scheduler", NOBODY),
+    ),
+    CauseRule(
+        "cause.early_warning",
+        "the live attempt trains, and a fatal fault of one of its nodes is told",
+        lambda search: bool(warned(search)),
+        warning_cause,
     ),
     CauseRule(
         "cause.slow",

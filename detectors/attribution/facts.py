@@ -7,6 +7,7 @@ in any order; `Facts.in_order` puts them into the one order in which they are ju
 import dataclasses
 import hashlib
 import json
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
@@ -98,12 +99,17 @@ class AttemptFacts:
 
 @dataclass(frozen=True)
 class NodeFacts:
-    """One node of the attempt as the scheduler describes it now; `states` in lower case."""
+    """One node of the attempt as the scheduler describes it now; `states` in lower case.
+
+    `reason_by`: who took it out of use, a person or the scheduler's own account.
+    """
 
     name: str
     states: tuple[str, ...]
     reason: str = ""
     reason_at: datetime | None = None
+    reason_by: str = ""
+    booted_at: datetime | None = None
 
     @property
     def down(self) -> bool:
@@ -141,7 +147,10 @@ class Versions:
 
 @dataclass(frozen=True)
 class Facts:
-    """Everything a verdict is computed from. `ranks`: pairs of global rank and host."""
+    """Everything a verdict is computed from. `ranks`: pairs of global rank and host.
+
+    `health`: what others told about the attempt's nodes, as symptoms; they count beside its own when it failed.
+    """
 
     attempt: AttemptFacts
     versions: Versions
@@ -150,25 +159,18 @@ class Facts:
     nodes: tuple[NodeFacts, ...] = ()
     earlier: tuple[EarlierAttempt, ...] = field(default_factory=tuple)
     witnesses: Witnesses = field(default_factory=Witnesses)
+    health: tuple[Symptom, ...] = ()
 
     def in_order(self) -> "Facts":
         """The same facts in the one order that counts: equal sets of facts become equal."""
-        symptoms = (
-            dataclasses.replace(
-                symptom,
-                nodes=tuple(sorted(set(symptom.nodes))),
-                ranks=tuple(sorted(set(symptom.ranks))),
-                evidence=tuple(sorted(symptom.evidence, key=_quote_order)),
-            )
-            for symptom in self.symptoms
-        )
         return dataclasses.replace(
             self,
-            symptoms=tuple(sorted(symptoms, key=lambda symptom: (symptom.happened_at, symptom.key))),
+            symptoms=_symptoms_in_order(self.symptoms),
             ranks=tuple(sorted(set(self.ranks))),
             nodes=tuple(sorted(self.nodes, key=lambda node: node.name)),
             earlier=tuple(sorted(self.earlier, key=lambda attempt: attempt.index)),
             witnesses=self.witnesses.in_order(),
+            health=_symptoms_in_order(self.health),
         )
 
     def canonical(self) -> dict[str, Any]:
@@ -180,6 +182,19 @@ class Facts:
         """SHA-256 over the canonical JSON: 64 hexadecimal digits."""
         text = json.dumps(self.canonical(), sort_keys=True, separators=(",", ":"))
         return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _symptoms_in_order(symptoms: Iterable[Symptom]) -> tuple[Symptom, ...]:
+    each = (
+        dataclasses.replace(
+            symptom,
+            nodes=tuple(sorted(set(symptom.nodes))),
+            ranks=tuple(sorted(set(symptom.ranks))),
+            evidence=tuple(sorted(symptom.evidence, key=_quote_order)),
+        )
+        for symptom in symptoms
+    )
+    return tuple(sorted(each, key=lambda symptom: (symptom.happened_at, symptom.key)))
 
 
 def _quote_order(quote: Quote) -> tuple[str, int, str, str, int]:

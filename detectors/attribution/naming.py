@@ -10,11 +10,13 @@ from detectors.attribution.candidates import Candidate, Case
 from detectors.attribution.classes import EXCLUDE
 from detectors.attribution.ending import NEVER, SECONDARY_SIGNALS, lost_nodes, signal_of
 from detectors.attribution.facts import Symptom
-from detectors.attribution.hosts import NOBODY, Named, named_for
+from detectors.attribution.hosts import NOBODY, Named, named_by, named_for
 from detectors.attribution.network import Vote, vote_of
 from detectors.attribution.standstill import Standstill, standstill_of
-from detectors.attribution.tiers import VICTIM
-from detectors.catalogue.kind import AnomalyKind
+from detectors.attribution.tiers import VICTIM, WARNING
+from detectors.attribution.told import before_boot
+from detectors.catalogue.health import BASIS
+from detectors.catalogue.kind import JUDGED_ALIVE, AnomalyKind
 from detectors.catalogue.layer import Layer
 from schedulers.states import JobState
 
@@ -149,6 +151,39 @@ def slow_cause(search: Search) -> Cause:
     sentence, sure = symptom.sentence.rstrip(". "), symptom.confidence
     cause = Cause("cause.slow", symptom.kind, symptom.layer, symptom.signature, sentence, symptom.happened_at)
     return replace(cause, confidence=sure)
+
+
+def warned(search: Search) -> tuple[Symptom, ...]:
+    """Open early warnings of a live attempt that fails by nothing else, each by a host's fatal health event."""
+    facts = search.case.facts
+    failing = any(s.kind in JUDGED_ALIVE and not s.refuted for s in facts.symptoms)
+    if facts.attempt.ended or failing:
+        return ()
+    return tuple(s for s in facts.symptoms if is_warning(s) and not s.refuted and not before_boot(s, facts))
+
+
+def is_warning(symptom: Symptom) -> bool:
+    """Whether it is an early warning that somebody who watches the nodes gave."""
+    return symptom.kind is AnomalyKind.EARLY_WARNING and symptom.basis == BASIS
+
+
+def warning_cause(search: Search) -> Cause:
+    """The surest open warning: the node it names could be left out by the next attempt."""
+    first = max(warned(search), key=lambda one: (one.confidence, -one.happened_at.timestamp(), one.key))
+    case = search.case
+    proof = Candidate(first, WARNING, named_by(first, case.facts))
+    return Cause(
+        rule="cause.early_warning",
+        kind=AnomalyKind.EARLY_WARNING,
+        layer=first.layer,
+        signature=first.signature,
+        sentence=first.sentence.rstrip(". "),
+        happened_at=first.happened_at,
+        named=proof.named,
+        candidate=proof,
+        confidence=first.confidence,
+        action=EXCLUDE,
+    )
 
 
 def killed_process(search: Search) -> Symptom | None:

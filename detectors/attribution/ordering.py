@@ -7,6 +7,8 @@ where it can be the parent of the other.
 from datetime import timedelta
 
 from detectors.attribution.candidates import CLOCK_DOUBT, Candidate, Case
+from detectors.attribution.told import LATE
+from detectors.catalogue.health import BASIS
 from detectors.catalogue.role import Role
 
 DOUBT = {
@@ -14,6 +16,8 @@ DOUBT = {
     "step": CLOCK_DOUBT,
     # A file's time says when a line was seen, not when it was written.
     "file": timedelta(seconds=30),
+    # Whoever checks nodes looks at them once in a while.
+    BASIS: LATE,
     # A state is reported after the processes were killed: KillWait is 30 s by default.
     "state": timedelta(seconds=40),
 }

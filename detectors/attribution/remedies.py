@@ -127,6 +127,13 @@ REMEDIES: tuple[Remedy, ...] = (
         "moves_again",
     ),
     Remedy(
+        "remedy.early_warning",
+        "a healthy attempt is never restarted for an early warning: the next one could leave the node out",
+        lambda weighed: weighed.cause.rule == "cause.early_warning",
+        VerdictAction.ASK,
+        "early_warning",
+    ),
+    Remedy(
         "remedy.slow",
         "it moves: whether a restart pays is for a person to say",
         lambda weighed: weighed.cause.rule == "cause.slow",

@@ -24,6 +24,7 @@ def read_facts(stored: Stored) -> Facts:
         nodes=tuple(_node(one) for one in stored["nodes"]),
         earlier=tuple(_earlier(one) for one in stored["earlier"]),
         witnesses=_witnesses(stored["witnesses"]),
+        health=tuple(_symptom(one) for one in stored["health"]),
     )
 
 
@@ -46,7 +47,7 @@ def _symptom(stored: Stored) -> Symptom:
 
 
 def _node(stored: Stored) -> NodeFacts:
-    return NodeFacts(**{**stored, **_times(stored, "reason_at"), "states": tuple(stored["states"])})
+    return NodeFacts(**{**stored, **_times(stored, "reason_at", "booted_at"), "states": tuple(stored["states"])})
 
 
 def _earlier(stored: Stored) -> EarlierAttempt:

@@ -90,6 +90,7 @@ TIERS: tuple[Tier, ...] = (
     Tier(7, "tier.signal", "a process was killed by a signal", _named(*_SIGNALS)),
     Tier(6, "tier.exception", "the program raised an error", lambda symptom: True),
 )
+WARNING = Tier(2, "tier.warning", "broken hardware is told of while the job trains", lambda symptom: True)
 VICTIM = Tier(10, "tier.victim", "a victim's message, never a cause", lambda symptom: True)
 
 

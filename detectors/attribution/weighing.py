@@ -10,6 +10,9 @@ from detectors.attribution.history import entity_of, repeats_on_host
 from detectors.attribution.hosts import named_by
 from detectors.attribution.judgement import Implicated, RuleOutcome
 from detectors.attribution.naming import COUNTED, Cause
+from detectors.attribution.told import LATE, taken_by_a_person
+from detectors.catalogue.health import BASIS
+from detectors.catalogue.kind import AnomalyKind
 from detectors.catalogue.layer import Layer
 from detectors.catalogue.role import Role
 from schedulers.states import FAILURES
@@ -20,6 +23,8 @@ TO_ADVISE = 0.50
 MOST_CULPRITS = 2  # more hosts than that at once are suspects (section 7.2, guards)
 MOST_VICTIMS = 64  # listed in a verdict
 HIGHEST = 0.99
+WITNESS_STILL = ("", "xid.before_error", "told.of_log")
+"""By what a symptom may be demoted and still be a witness of its host."""
 
 
 @dataclass(frozen=True)
@@ -84,7 +89,7 @@ def weigh(case: Case, cause: Cause) -> Weighed:
 def _changes(case: Case, cause: Cause, repeated: bool) -> list[tuple[str, bool, float, str]]:
     """Rows: id, whether it holds, what it adds, the sentence."""
     facts, proved = case.facts, cause.candidate is not None
-    down = {node.name for node in facts.nodes if node.down}
+    down = {node.name for node in facts.nodes if node.down and not taken_by_a_person(node)}
     borrowed = cause.named.by in ("srun", "torchrun")
     by_state = cause.rule == "cause.node_failure" or cause.signature.startswith("slurm.state.")
     return [
@@ -93,6 +98,24 @@ def _changes(case: Case, cause: Cause, repeated: bool) -> list[tuple[str, bool, 
             proved and not by_state and bool(down & set(cause.named.hosts)),
             0.05,
             "the scheduler calls the named host down",
+        ),
+        (
+            "weight.health_event",
+            proved and _told_by_others(case, cause),
+            0.05,
+            "somebody who watches the nodes names the same host",
+        ),
+        (
+            "weight.log_agrees",
+            proved and _log_agrees(case, cause),
+            0.05,
+            "the job's log names the same host",
+        ),
+        (
+            "weight.trained_on",
+            proved and _trained_after(case, cause),
+            -0.2,
+            "the job made steps after it was told",
         ),
         (
             "weight.failed",
@@ -105,6 +128,38 @@ def _changes(case: Case, cause: Cause, repeated: bool) -> list[tuple[str, bool, 
         ("weight.borrowed_host", borrowed, -0.1, "the host is known from the launcher only"),
         ("weight.no_clock", _order_unknown(case, cause), -0.15, "nothing tells which host spoke first"),
     ]
+
+
+def _told_by_others(case: Case, cause: Cause) -> bool:
+    """Whether a health event or a reason of the scheduler is a second witness for what a log line tells."""
+    hosts = set(cause.named.hosts)
+    return not _of_event(cause) and any(
+        one.symptom.basis == BASIS
+        and (one.symptom.role is Role.ROOT or one.symptom.layer is cause.layer)
+        and one.demoted_by in WITNESS_STILL
+        and bool(hosts & set(one.named.hosts))
+        for one in case.candidates
+    )
+
+
+def _log_agrees(case: Case, cause: Cause) -> bool:
+    hosts = set(cause.named.hosts)
+    return _of_event(cause) and any(
+        one.symptom.basis in ("line", "file")
+        and (one.counts or one.demoted_by in WITNESS_STILL[1:])
+        and bool(hosts & set(one.named.hosts))
+        for one in case.candidates
+    )
+
+
+def _trained_after(case: Case, cause: Cause) -> bool:
+    last = case.facts.attempt.last_step_at
+    of_failure = _of_event(cause) and cause.kind is not AnomalyKind.EARLY_WARNING
+    return of_failure and last is not None and last > cause.happened_at + LATE
+
+
+def _of_event(cause: Cause) -> bool:
+    return cause.candidate is not None and cause.candidate.symptom.basis == BASIS
 
 
 def _order_unknown(case: Case, cause: Cause) -> bool:
@@ -180,7 +235,7 @@ def _victims(weighed: Weighed) -> tuple[Implicated, ...]:
     heard = {
         host
         for candidate in weighed.case.candidates
-        if not candidate.counts
+        if not candidate.counts and candidate.symptom.basis != BASIS
         for host in named_by(candidate.symptom, weighed.facts).hosts
     }
     return tuple(Implicated(host, "victim", 0.0) for host in sorted(heard - culprits)[:MOST_VICTIMS])

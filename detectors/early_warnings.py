@@ -1,0 +1,107 @@
+"""Is a fatal fault told of a node on which a live attempt trains? An early warning: nothing is restarted for it.
+
+One query for a batch of attempts, a second one only when something is told (decisions 21).
+"""
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+
+from django.db.models import Q
+
+from detectors.attribution.told import BEFORE
+from detectors.catalogue.health import BASIS, Proof
+from detectors.catalogue.kind import AnomalyKind
+from detectors.catalogue.records import Evidence, Finding
+from detectors.catalogue.role import Role
+from detectors.health_events import sentence_of
+from detectors.health_facts import fingerprint_of_row, proof_of_row, stream_of
+from detectors.models import HealthEvent
+from schedulers.states import JobState
+from workloads.models import Attempt, Node
+
+MOST_OPEN = 1000  # open faults looked through, the newest first
+MOST_OF_ONE = 20  # warnings that one attempt keeps: a check that flaps must not fill its page
+KEY = "health:"
+
+
+class EarlyWarnings:
+    """The open fatal faults of the nodes of some attempts, as they stand now."""
+
+    def __init__(self, attempts: Sequence[Attempt] = ()) -> None:
+        self._rows: dict[int, list[tuple[HealthEvent, Proof]]] = {}
+        self._booted: dict[tuple[int, str], datetime] = {}
+        running = [one for one in attempts if _trains(one)]
+        starts = [one.started_at for one in running if one.started_at is not None]
+        clusters = {one.job.cluster_id for one in running}
+        if not starts:
+            self.complete = True
+            return
+        told = HealthEvent.objects.filter(cluster__in=clusters, fatal=True, healthy=False, cleared_at=None)
+        rows = list(told.filter(happened_at__gte=min(starts) - BEFORE).order_by("-happened_at", "-pk")[:MOST_OPEN])
+        self.complete = len(rows) < MOST_OPEN
+        used = {(one.job.cluster_id, node) for one in running for node in one.nodes}
+        for row in rows:
+            proof = proof_of_row(row)
+            if proof.of_hardware and (row.cluster_id, row.node) in used:
+                self._rows.setdefault(row.cluster_id, []).append((row, proof))
+        self._ask_for_boots()
+
+    def of(self, attempt: Attempt, known: frozenset[str]) -> tuple[Finding, ...]:
+        """Warnings that the attempt does not have yet; `known` are the keys of its anomalies."""
+        if not _trains(attempt):
+            return ()
+        room = MOST_OF_ONE - sum(key.startswith(KEY) for key in known)
+        fresh = [pair for pair in self._open(attempt) if f"{KEY}{pair[0].uuid}" not in known]
+        return tuple(_finding(row, proof) for row, proof in fresh[: max(room, 0)])
+
+    def over(self, attempt: Attempt, warned: frozenset[str]) -> tuple[str, ...]:
+        """Keys of open warnings whose fault was cleared."""
+        if not warned or not self.complete or not _trains(attempt):
+            return ()
+        still = {f"{KEY}{row.uuid}" for row, _proof in self._open(attempt)}
+        return tuple(sorted(warned - still))
+
+    def _open(self, attempt: Attempt) -> list[tuple[HealthEvent, Proof]]:
+        """Faults of its own nodes since it started, told of the machine that runs now (trap 14)."""
+        cluster, started_at, nodes = attempt.job.cluster_id, attempt.started_at, set(attempt.nodes)
+        return [
+            (row, proof)
+            for row, proof in self._rows.get(cluster, ())
+            if row.node in nodes
+            and started_at is not None
+            and row.happened_at >= started_at - BEFORE
+            and (cluster, row.node) in self._booted
+            and self._booted[cluster, row.node] <= row.happened_at
+        ]
+
+    def _ask_for_boots(self) -> None:
+        """When the nodes started; one that the scheduler does not know is not there, and nobody is warned of it."""
+        places = Q()
+        for cluster, rows in self._rows.items():
+            places |= Q(cluster=cluster, name__in={row.node for row, _proof in rows})
+        if not places:
+            return
+        for cluster, name, booted_at in Node.objects.filter(places).values_list("cluster_id", "name", "booted_at"):
+            self._booted[cluster, name] = booted_at or datetime.min.replace(tzinfo=UTC)
+
+
+def _trains(attempt: Attempt) -> bool:
+    return JobState(attempt.state) is JobState.RUNNING and attempt.started_at is not None
+
+
+def _finding(row: HealthEvent, proof: Proof) -> Finding:
+    sentence = sentence_of(row)
+    return Finding(
+        key=f"{KEY}{row.uuid}",
+        kind=AnomalyKind.EARLY_WARNING,
+        sentence=sentence,
+        happened_at=row.happened_at,
+        basis=BASIS,
+        signature=proof.signature,
+        layer=proof.layer,
+        role=Role.ROOT,
+        fingerprint=fingerprint_of_row(row, proof),
+        nodes=(row.node,),
+        evidence=(Evidence(stream_of(row), row.pk, sentence, row.happened_at, row.node),),
+        confidence=proof.confidence,
+    )
