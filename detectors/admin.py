@@ -1,9 +1,12 @@
-"""What may an administrator look at here? Everything, and change nothing: it is evidence."""
+"""What may an administrator look at here? Everything; it is evidence, and only the site's own signatures change."""
 
 from django.contrib import admin
 
 from audit.read_only import ReadOnlyAdmin
 from detectors.models import Anomaly, Excerpt, Feed, HealthEvent, Verdict
+from detectors.signature_admin import SiteSignatureAdmin
+
+__all__ = ["AnomalyAdmin", "ExcerptAdmin", "FeedAdmin", "HealthEventAdmin", "SiteSignatureAdmin", "VerdictAdmin"]
 
 
 @admin.register(Anomaly)

@@ -52,7 +52,7 @@ class Exact:
             re2.compile(pattern.encode(), options())
             opened = re2.compile(widened(pattern).encode(), options())
         except (re2.error, UnicodeEncodeError) as error:
-            raise UnsafePattern(f"cannot be run in linear time ({error}).") from error
+            raise UnsafePattern(f"cannot be run in linear time ({_words(error)}).") from error
         self._search, names = opened.search, opened.groupindex
         self._names = [(name.decode(), index) for name, index in names.items()]
 
@@ -65,6 +65,12 @@ class Exact:
         words = {name: word.decode("utf-8", "replace") for name, word in caught if word is not None}
         start, end = found.span()
         return Found(start, end, words)
+
+
+def _words(error: Exception) -> str:
+    """What the engine says, which it gives as bytes."""
+    said = error.args[0] if error.args else ""
+    return said.decode("utf-8", "replace") if isinstance(said, bytes) else str(error)
 
 
 class Quick:

@@ -182,8 +182,10 @@ def _shipped() -> Matcher:
 
 
 def _all_patterns(known: Catalogue) -> Iterable[str]:
-    for one in (*known.signatures, *known.lookalikes):
+    for one in known.signatures:
         yield from (one.pattern, one.unless)
+    for alike in known.lookalikes:
+        yield from (alike.pattern, alike.unless)
     yield from (mark for _, mark in MARKS)
 
 

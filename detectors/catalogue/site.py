@@ -5,6 +5,7 @@ The same checks hold as for the shipped ones, and some more: nobody here reviewe
 
 import hashlib
 import json
+import random
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from typing import Any
@@ -81,8 +82,15 @@ def extended(shipped: Catalogue, added: Sequence[Signature], retired: Sequence[S
 
 
 def hostile_lines(made: Signature) -> Iterator[str]:
-    """Lines of 16 KB that are as hard as possible for the pattern: its example repeated, cut, drawn out."""
+    """Lines of 16 KB that are as hard as possible for the pattern: its example repeated, cut, drawn out, and its
+    characters in disorder, which fills the memory of an automaton with states.
+    """
     example = made.example
+    dice = random.Random(len(example))  # noqa: S311  # the same lines each time, and no secret
+    disorder = "".join(dice.choices(example, k=LINE_LIMIT))
+    yield disorder
+    for share in (4, 2, 1):
+        yield (example[: len(example) // share - (share == 1)] + disorder)[:LINE_LIMIT]
     for start, filler in (
         ("", "a"),
         ("", "1 "),
