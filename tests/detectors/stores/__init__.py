@@ -1,0 +1,1 @@
+"""Are log stores asked and understood rightly?"""
