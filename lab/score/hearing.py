@@ -16,10 +16,10 @@ from advisor_api.deciding import decide
 from detectors.attribution.symptoms import is_cause
 from detectors.catalogue.kind import AnomalyKind
 from detectors.catalogue.role import Role
+from detectors.diagnosing.speakers import hosts_of
 from detectors.judging import judge
 from detectors.models import Anomaly, Verdict
 from detectors.reading import read_attempt
-from lab.score.hosts import hosts_of
 from lab.score.said import Said
 from lab.virtual.said import said_of
 from schedulers.states import JobState

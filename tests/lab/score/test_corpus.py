@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
+from detectors.diagnosing.speakers import hosts_of
 from lab.score.card import Card
 from lab.score.corpus import score_file
 from lab.score.docs import key
 from lab.score.hearing import BEGIN, hear
-from lab.score.hosts import hosts_of
 from lab.score.labelled import BadCorpus
 from lab.score.scores import scores
 from workloads.models import Cluster

@@ -1,4 +1,4 @@
-"""Which hosts does a text speak of? Asked of the product's own locator, as the scheduler's list is missing.
+"""Which hosts does a text speak of? Asked of the product's own locator, where the scheduler's list is missing.
 
 First without a list: what NCCL, the kernel's log and `srun` call a host is believed. A host that only labels lines
 (`node001: …`) is known to the product by the scheduler's list alone. So a name in small letters that ends in two

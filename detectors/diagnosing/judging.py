@@ -1,0 +1,116 @@
+"""What is the verdict on what was found, as far as text and scheduler allow? No database stands behind it.
+
+Where the scheduler does not say how the attempt ended, it is taken to be over when the text shows the symptom of an
+end; its state is then the one that says that nobody knows how. A hang, slow steps or nothing leave it running.
+"""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from detectors.attribution.attributing import ENGINE, attribute
+from detectors.attribution.facts import AttemptFacts, Facts, Versions
+from detectors.attribution.judgement import Judgement
+from detectors.attribution.symptoms import is_cause, symptom_of
+from detectors.attribution.witnesses import read_witnesses
+from detectors.catalogue.catalogue import catalogue
+from detectors.catalogue.kind import JUDGED_ALIVE, AnomalyKind
+from detectors.catalogue.layer import Layer
+from detectors.catalogue.records import Finding
+from detectors.catalogue.role import Role
+from detectors.diagnosing.accounting import Told
+from detectors.diagnosing.folding import Found
+from schedulers.states import FAILURES, FINAL, JobState
+
+RECOVERED = "cause.recovered"
+_OF_FRAMEWORK = frozenset({Layer.FRAMEWORK, Layer.FRAMEWORK_COMM})
+
+
+@dataclass(frozen=True)
+class Diagnosis:
+    """The judgement and its facts. `nothing`: nothing is wrong, as far as one can see. `assumed`: the end is."""
+
+    facts: Facts
+    judgement: Judgement
+    nothing: bool
+    assumed: bool
+
+
+def diagnose(found: Found, told: Told) -> Diagnosis:
+    """The verdict on one attempt. The same input gives the same bytes, whenever it is asked for."""
+    known = catalogue()
+    state, assumed = _state(found, told)
+    symptoms = tuple(
+        symptom_of(finding, known, refuted=key in found.ended)
+        for key, finding in sorted(found.findings.items())
+        if finding.kind is not AnomalyKind.BLIND
+    )
+    facts = Facts(
+        attempt=_attempt(found, told, state),
+        versions=Versions(ENGINE, known.version),
+        symptoms=symptoms,
+        ranks=tuple(sorted(found.ranks.items())),
+        witnesses=read_witnesses(found.witnesses),
+    )
+    judgement = attribute(facts, found.until)
+    return Diagnosis(facts, judgement, _nothing(found, state, judgement), assumed)
+
+
+def _state(found: Found, told: Told) -> tuple[JobState, bool]:
+    if told.state is not None:
+        return told.state, False
+    open_ones = [finding for key, finding in found.findings.items() if key not in found.ended]
+    causes = [one for one in open_ones if is_cause(one.kind, one.role, one.basis)]
+    if any(one.kind is AnomalyKind.CRASH for one in causes):
+        return JobState.GONE, True
+    stands_still = any(one.kind in JUDGED_ALIVE for one in open_ones)
+    victims = any(_victim(one) for one in open_ones)
+    over = victims and not stands_still and found.progress.phase != "ended"
+    return (JobState.GONE, True) if over else (JobState.RUNNING, False)
+
+
+def _victim(finding: Finding) -> bool:
+    """The message of a process that others took down."""
+    crash = finding.kind is AnomalyKind.CRASH and finding.role is Role.SECONDARY
+    return crash and finding.layer in _OF_FRAMEWORK
+
+
+def _nothing(found: Found, state: JobState, judgement: Judgement) -> bool:
+    """Whether there is nothing to say: no failure is shown, and no open symptom may be one."""
+    rule = next((rule.id for rule in judgement.rules if rule.fired and rule.id.startswith("cause.")), "")
+    if state in FAILURES or rule == "cause.scheduler":
+        return False
+    if state is JobState.COMPLETED or rule == RECOVERED:
+        return True
+    open_ones = [finding for key, finding in found.findings.items() if key not in found.ended]
+    may_be = any(is_cause(one.kind, one.role, one.basis) or one.kind in JUDGED_ALIVE for one in open_ones)
+    return not may_be and state not in FINAL
+
+
+def _attempt(found: Found, told: Told, state: JobState) -> AttemptFacts:
+    progress = found.progress
+    return AttemptFacts(
+        cluster=told.cluster,
+        job_number=told.number,
+        job_epoch=0,
+        index=told.restarts,
+        user=told.user,
+        partition=told.partition,
+        state=state,
+        scheduler_word=told.word,
+        reason=told.reason,
+        nodes=found.hosts,
+        exit_code=told.exit_code,
+        exit_signal=told.exit_signal,
+        started_at=told.started_at,
+        ended_at=told.ended_at,
+        phase=progress.phase,
+        first_step=progress.first_step,
+        last_step=progress.last_step,
+        last_step_at=_known(progress.last_step_at, found.until),
+        last_checkpoint_step=progress.last_checkpoint_step,
+        loaded_checkpoint_step=progress.loaded_checkpoint_step,
+    )
+
+
+def _known(at: datetime | None, until: datetime) -> datetime | None:
+    return None if at is None else min(at, until)

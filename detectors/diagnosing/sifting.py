@@ -1,0 +1,250 @@
+"""Which lines of a block may say anything, when were they written, and which hosts do they speak of?
+
+A block is sifted without knowledge of the others, so that several can be at once. What is kept is at least what a
+reader of all lines would have looked at a second time; what is left out says nothing. The filter is the
+catalogue's own.
+"""
+
+import functools
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from itertools import accumulate
+
+from detectors.catalogue.catalogue import catalogue
+from detectors.catalogue.cleaning import clean
+from detectors.catalogue.entries import FAULTS
+from detectors.catalogue.linear import encoded
+from detectors.catalogue.matching import MARKS, matcher
+from detectors.catalogue.records import LINE_LIMIT
+from detectors.catalogue.stamps import parse
+from detectors.catalogue.tracebacks import Tracebacks
+from detectors.diagnosing.blocks import Block
+from detectors.diagnosing.speakers import hosts_of
+from detectors.sources.lines import split, text_of
+
+FEW = 2_000  # lines of a block that are all asked for hosts
+AHEAD = 3  # lines behind one without a stamp in which its time is looked for
+HOSTS_FROM = 2_500  # lines at either end of a block that are asked for hosts
+TAIL = 64  # lines at the end of a block in which its last time is looked for
+
+_HEADS = (b"Traceback (most", b"Exception ignored in")
+_LABELLED = re.compile(r"(?P<label>[A-Za-z][\w.\-]{0,64}): (?P<rest>.*)", re.ASCII | re.DOTALL)
+
+
+@dataclass(frozen=True)
+class Clock:
+    """How the stamps of a stream are read. `reference`: near which a stamp without a year lies. `zone_seconds`:
+    what a stamp without a zone is ahead of UTC. `latest`: no line was written after it."""
+
+    reference: datetime
+    zone_seconds: float
+    latest: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One line. `number` is that of its line in the stream, `at` when it was written or the next dated line was."""
+
+    offset: int
+    number: int
+    at: datetime | None
+    text: str
+
+
+@dataclass(frozen=True)
+class Sifted:
+    """What is left of a block. `last_at`: its newest time. `hosts`: those that its lines speak of."""
+
+    rows: tuple[Row, ...]
+    size: int
+    first_at: datetime | None
+    last_at: datetime | None
+    hosts: tuple[str, ...]
+    last: bool
+    broken: str
+
+
+Lines = Sequence[tuple[int, bytes]]
+
+
+def sift(block: Block, clock: Clock, ask_hosts: bool) -> Sifted:
+    """The lines of a block that may say anything, and its last one."""
+    lines = _lines(block)
+    sieve = _Sieve(block.lead)
+    kept: list[tuple[int, bool]] = []
+    for index, (_offset, line) in enumerate(lines):
+        found = sieve.found(line)
+        if found is not None:
+            kept.append((index, _may_name(found, len(lines) > FEW)))
+    telling = [lines[index][1] for index, may_name in kept if may_name] if ask_hosts else []
+    closing = next((index for index in range(len(lines) - 1, -1, -1) if lines[index][1].strip()), None)
+    if closing is not None and (not kept or kept[-1][0] < closing):
+        kept.append((closing, False))
+    times = _times(lines, kept, clock)
+    return Sifted(
+        rows=tuple(_rows(block, lines, kept, times)),
+        size=len(block.content),
+        first_at=_first(lines, clock) or next((at for at in times if at is not None), None),
+        last_at=_newest(lines, times, clock),
+        hosts=_hosts(telling, clock.reference),
+        last=block.last,
+        broken=block.broken,
+    )
+
+
+def first_stamp(content: bytes, clock: Clock, lines: int = 200) -> tuple[datetime, bool] | None:
+    """The first time near the start of a stream, and whether its line names the zone; `None` without one."""
+    for line in content.split(b"\n", lines)[:lines]:
+        text = text_of(line[:400])
+        cleaned = clean(text)
+        if cleaned.said.at is not None:
+            return cleaned.said.at, True
+        stamp = parse(cleaned.text, clock.reference)
+        if stamp is not None:
+            named = stamp.wall.tzinfo is not None
+            return (stamp.wall.astimezone(UTC) if named else stamp.wall.replace(tzinfo=UTC)), named
+    return None
+
+
+class _Sieve:
+    """Lines in their order; an error report that has begun keeps every line until it ends."""
+
+    def __init__(self, lead: bytes) -> None:
+        self._candidates = matcher().candidates
+        self._reports = Tracebacks({})
+        self._labels: set[str] = set()
+        self._partial = False
+        starts = [at for at in (lead.find(head) for head in _HEADS) if at >= 0]
+        if starts:
+            for line in lead[lead.rfind(b"\n", 0, min(starts)) + 1 :].split(b"\n"):
+                self._follow(line, text_of(line))
+
+    def found(self, line: bytes) -> list[int] | None:
+        """The numbers of the patterns that the line may hold; `None` when it says nothing."""
+        if not line.isascii() or self._reports.open or self._partial or b"\x1b" in line or b"\r" in line:
+            return self._wrapped(line)
+        found = self._candidates(line)
+        if not found:
+            return self._wrapped(line) if line[:1].isdigit() and b" P " in line[:64] else None
+        if b"Traceback (most" in line or b"Exception ignored in" in line:
+            self._follow(line, text_of(line))
+        return found
+
+    def _wrapped(self, line: bytes) -> list[int] | None:
+        """A line with colours, a part of one, or one while an error report goes on."""
+        text = text_of(line)
+        going_on, part = bool(self._reports.open), self._partial
+        cleaned = clean(text)
+        self._partial = cleaned.partial
+        found = self._candidates(encoded(text)) or self._candidates(encoded(cleaned.text))
+        if going_on or any(head in line for head in _HEADS):
+            self._follow(line, text)
+        return found if found or going_on or part or cleaned.partial else None
+
+    def _follow(self, line: bytes, text: str) -> None:
+        """What the reader of all lines would make of the error reports that are open."""
+        cleaned = clean(text)
+        label, said = cleaned.said.label, cleaned.text
+        named = _LABELLED.match(said)
+        if named is not None:
+            if named["rest"].startswith(("Traceback (most", "Exception ignored in")) and len(self._labels) < 256:
+                self._labels.add(named["label"])
+            if named["label"] in self._labels:
+                label, said = f"{label}|{named['label']}", clean(named["rest"]).text
+        self._reports.see(label, said)
+
+
+def _may_name(found: Sequence[int], many: bool) -> bool:
+    """Whether a kept line may be a symptom, or tell who runs where: only then it can name a host.
+
+    Among many lines, those that may report a step are not asked: they are the most, and what they might name is
+    named elsewhere.
+    """
+    kinds = _kinds()
+    return not (many and any(kinds[number] == "progress" for number in found)) and (
+        not found or any(kinds[number] in FAULTS for number in found)
+    )
+
+
+@functools.cache
+def _kinds() -> tuple[str, ...]:
+    """By the number of a pattern its signature's kind; marks tell who runs where."""
+    return (*(one.kind for one in catalogue().signatures), *("crash" for _mark in MARKS))
+
+
+def _lines(block: Block) -> Lines:
+    pieces = block.content.split(b"\n")
+    if not block.skipping and max(map(len, pieces)) <= LINE_LIMIT:
+        if not pieces[-1]:
+            pieces.pop()
+        return list(zip(accumulate((len(one) + 1 for one in pieces), initial=block.start), pieces, strict=False))
+    return list(_cut_lines(block))
+
+
+def _cut_lines(block: Block) -> Iterator[tuple[int, bytes]]:
+    """Lines of which some are too long, or whose first was begun in the block before."""
+    at, skipping = 0, block.skipping
+    while at < len(block.content):
+        part = split(block.content[at:], block.start + at, skipping=skipping, take_rest=True)
+        yield from part.lines
+        at, skipping = at + part.used, part.skipping
+        if not part.more:
+            return
+
+
+def _stamp(line: bytes, clock: Clock) -> datetime | None:
+    """When a line says that it was written."""
+    text = text_of(line[:600])
+    cleaned = clean(text)
+    at = cleaned.said.at
+    if at is None:
+        stamp = parse(cleaned.text, clock.reference)
+        if stamp is None:
+            return None
+        if stamp.wall.tzinfo is not None:
+            at = stamp.wall.astimezone(UTC)
+        else:
+            at = stamp.wall.replace(tzinfo=UTC) - timedelta(seconds=clock.zone_seconds)
+    return at if at <= clock.latest else None
+
+
+def _times(lines: Lines, kept: Sequence[tuple[int, bool]], clock: Clock) -> list[datetime | None]:
+    """For each kept line its own time, else that of the next one that has any."""
+    times: list[datetime | None] = [_stamp(lines[index][1], clock) for index, _may_name in kept]
+    following: datetime | None = None
+    for place in range(len(kept) - 1, -1, -1):
+        if times[place] is None:
+            index, may_name = kept[place]
+            behind = lines[index + 1 : index + 1 + AHEAD] if may_name else ()
+            near = next((at for _offset, line in behind if (at := _stamp(line, clock)) is not None), None)
+            times[place] = near or following
+        following = times[place]
+    return times
+
+
+def _first(lines: Lines, clock: Clock) -> datetime | None:
+    return next((at for _offset, line in lines[:TAIL] if (at := _stamp(line, clock)) is not None), None)
+
+
+def _newest(lines: Lines, times: Sequence[datetime | None], clock: Clock) -> datetime | None:
+    tail = [at for _offset, line in lines[-TAIL:] if (at := _stamp(line, clock)) is not None]
+    return max([*tail, *(at for at in times if at is not None)], default=None)
+
+
+def _rows(
+    block: Block, lines: Lines, kept: Sequence[tuple[int, bool]], times: Sequence[datetime | None]
+) -> Iterator[Row]:
+    number, counted = block.line, 0
+    for (index, _may_name), at in zip(kept, times, strict=True):
+        offset, line = lines[index]
+        place = offset - block.start
+        number += block.content.count(b"\n", counted, place)
+        counted = place
+        yield Row(offset, number, at, text_of(line))
+
+
+def _hosts(telling: Sequence[bytes], at: datetime) -> tuple[str, ...]:
+    some = telling if len(telling) <= 2 * HOSTS_FROM else [*telling[:HOSTS_FROM], *telling[-HOSTS_FROM:]]
+    return hosts_of([text_of(line) for line in some], at) if some else ()
