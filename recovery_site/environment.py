@@ -171,6 +171,18 @@ SETTINGS = (
     ),
     Setting("REKINDLE_READ_BYTES", "4194304", "Most bytes read from one log in one turn.", _whole(4096, 1 << 30)),
     Setting(
+        "REKINDLE_CREDENTIALS_DIR",
+        "",
+        "Folder with one file for each credential of a log store, readable by the site's user alone. "
+        "Empty: the folder credentials in the state folder.",
+    ),
+    Setting(
+        "REKINDLE_STORE_SECONDS",
+        "10",
+        "Time limit of one query to a log store.",
+        _seconds(1, 60),
+    ),
+    Setting(
         "REKINDLE_COMMAND_SECONDS",
         "30",
         "Time limit of one scheduler command of the site.",

@@ -20,7 +20,19 @@ if TYPE_CHECKING:
 else:  # takes no type argument when it runs
     ClusterBase = admin.ModelAdmin
 
+STORE = (
+    "log_store",
+    "log_store_address",
+    "log_store_job_lines",
+    "log_store_node_lines",
+    "log_store_labels",
+    "log_store_tenant",
+    "log_store_credential",
+)
 SEEN = (
+    "log_store_read_at",
+    "log_store_unseen_since",
+    "log_store_unseen_reason",
     "seen_at",
     "cannot_see_since",
     "cannot_see_reason",
@@ -52,6 +64,7 @@ class ClusterAdmin(ClusterBase):
         (None, {"fields": ("name", "environment", "enabled", "poll_seconds")}),
         ("Scheduler", {"fields": ("scheduler_kind", "scheduler_path", "scheduler_config", "partitions")}),
         ("Logs", {"fields": ("log_roots", "log_patterns", "detector_limits")}),
+        ("Log store, instead of files", {"fields": STORE}),
         ("What may be done", {"fields": ("mode", "opt_out", "acknowledge_scheduler_actions")}),
         ("What is seen", {"fields": SEEN}),
     )

@@ -1,9 +1,18 @@
 """What runs where? Clusters, nodes, jobs, attempts and how far they came."""
 
+from django.core.exceptions import ValidationError
 from django.core.validators import MinValueValidator, RegexValidator
 from django.db import models
 
 from schedulers.states import JobState
+from workloads.log_stores import (
+    STORE_KINDS,
+    credential_name,
+    one_line,
+    store_address,
+    store_labels,
+    store_mistakes,
+)
 from workloads.mode import Mode
 from workloads.phase import Phase
 from workloads.validators import absolute_paths, detector_limits, log_patterns, plain_names
@@ -61,6 +70,54 @@ class Cluster(models.Model):
         validators=[detector_limits],
         help_text="Limits that differ from the defaults.",
     )
+    log_store = models.CharField(
+        max_length=16,
+        blank=True,
+        default="",
+        choices=STORE_KINDS,
+        help_text="Where the lines of all jobs are read; empty: from files.",
+    )
+    log_store_address = models.CharField(
+        max_length=512,
+        blank=True,
+        default="",
+        validators=[store_address],
+        help_text="e.g. https://loki.example.org:3100; a path in front of the store's own is kept.",
+    )
+    log_store_job_lines = models.CharField(
+        max_length=1024,
+        blank=True,
+        default="",
+        validators=[one_line],
+        help_text='Selects the lines of all jobs, e.g. {cluster="a", job_id!=""}',
+    )
+    log_store_node_lines = models.CharField(
+        max_length=1024,
+        blank=True,
+        default="",
+        validators=[one_line],
+        help_text='Selects the kernel lines of all nodes, e.g. {cluster="a", unit="kernel"}; may be empty.',
+    )
+    log_store_labels = models.JSONField(
+        default=dict,
+        blank=True,
+        validators=[store_labels],
+        help_text="Which label holds what: job_id is required; node, rank, filename and restart may be left out.",
+    )
+    log_store_tenant = models.CharField(
+        max_length=128,
+        blank=True,
+        default="",
+        validators=[one_line],
+        help_text="Loki: X-Scope-OrgID. VictoriaLogs: ACCOUNT:PROJECT.",
+    )
+    log_store_credential = models.CharField(
+        max_length=64,
+        blank=True,
+        default="",
+        validators=[credential_name],
+        help_text="Name of a file in the credentials folder, with `basic USER:PASSWORD` or `bearer TOKEN`.",
+    )
     poll_seconds = models.FloatField(default=15.0, validators=[MinValueValidator(0.2)])
     mode = models.CharField(max_length=8, choices=Mode.choices(), default=Mode.MONITOR.value)
     mode_version = models.PositiveIntegerField(default=1, editable=False)
@@ -68,6 +125,11 @@ class Cluster(models.Model):
         default=False, help_text="Confirms that Rekindle may change jobs of this scheduler."
     )
     enabled = models.BooleanField(default=True, help_text="Unticked: not watched at all.")
+    log_store_due_at = models.DateTimeField(null=True, blank=True, editable=False, db_index=True)
+    log_store_retry_at = models.DateTimeField(null=True, blank=True, editable=False)
+    log_store_read_at = models.DateTimeField(null=True, blank=True, editable=False)
+    log_store_unseen_since = models.DateTimeField(null=True, blank=True, editable=False)
+    log_store_unseen_reason = models.CharField(max_length=500, blank=True, default="", editable=False)
     observe_due_at = models.DateTimeField(null=True, blank=True, editable=False, db_index=True)
     seen_at = models.DateTimeField(null=True, blank=True, editable=False)
     cannot_see_since = models.DateTimeField(null=True, blank=True, editable=False)
@@ -85,6 +147,11 @@ class Cluster(models.Model):
 
     def __str__(self) -> str:
         return self.name
+
+    def clean(self) -> None:
+        """Refuse a log store that is only half described, or one beside files."""
+        if mistakes := store_mistakes(self):
+            raise ValidationError(mistakes)
 
 
 class Node(models.Model):

@@ -21,8 +21,8 @@ LATEST = 3_000  # seconds that a whole store may be behind; Loki refuses lines a
 class Cursor:
     """Up to where a selector is read, as stored in `Feed.position`.
 
-    `ns` is the newest line read. From second `floor` on every line read is in `seen`, by second. `deep_at` is the
-    second of the last read of the whole overlap, `waits_from` the oldest line whose attempt is not listed yet, or 0.
+    `ns` is the newest line read. From second `floor` on every line read is in `seen`, by second; `deep_at` is the
+    second of the last read of the whole overlap, `waits_from` the oldest line whose attempt is not listed yet or 0.
     `nobody` and `several` count lines that belong to no attempt or fit several, `uncertain` the instants with more
     lines than the store gives, of which some may be missing.
     """
