@@ -8,7 +8,7 @@ from datetime import datetime
 
 from advisor_api.models import Exclusion
 from advisor_api.refusals import NotFound
-from detectors.models import Verdict
+from detectors.models import HealthEvent, Verdict
 from workloads.models import Attempt, Cluster, Node
 
 LOOKED_THROUGH = 1000  # newest attempts, and newest verdicts, of the cluster
@@ -32,6 +32,7 @@ class SeenNode:
     exclusions: tuple[Exclusion, ...] = ()
     attempts: tuple[Attempt, ...] = ()
     incidents: tuple[Incident, ...] = ()
+    health_events: tuple[HealthEvent, ...] = ()
 
 
 def excluded_nodes(cluster: Cluster, now: datetime) -> set[str]:
@@ -41,17 +42,19 @@ def excluded_nodes(cluster: Cluster, now: datetime) -> set[str]:
 
 
 def seen_node(cluster: Cluster, name: str) -> SeenNode:
-    """One node with its history. Four queries. Raises `NotFound`."""
+    """One node with its history. Five queries. Raises `NotFound`."""
     node = Node.objects.filter(cluster=cluster, name=name).first()
     if node is None:
         raise NotFound(f"{cluster.name} has no node {name[:64]!r}.")
     exclusions = Exclusion.objects.select_related("cluster").filter(cluster=cluster, node=name).order_by("-id")
     attempts = Attempt.objects.select_related("job").filter(job__cluster=cluster).order_by("-id")[:LOOKED_THROUGH]
+    told = HealthEvent.objects.filter(cluster=cluster, node=name, healthy=False)
     return SeenNode(
         node,
         tuple(exclusions[:SHOWN]),
         tuple(attempt for attempt in attempts if name in attempt.nodes)[:SHOWN],
         _incidents(cluster, name),
+        tuple(told.order_by("-happened_at", "-id")[:SHOWN]),
     )
 
 

@@ -2,7 +2,18 @@
 
 from django.urls import URLPattern, path, re_path
 
-from advisor_api.views import advice, attempts, audit_events, clusters, jobs, limits, meta, nodes, recovery
+from advisor_api.views import (
+    advice,
+    attempts,
+    audit_events,
+    clusters,
+    health_events,
+    jobs,
+    limits,
+    meta,
+    nodes,
+    recovery,
+)
 
 ADVICE = "v1/advice/<uuid:heimdall_id>"
 ATTEMPT = "v1/attempts/<uuid:heimdall_id>"
@@ -33,6 +44,7 @@ urlpatterns: list[URLPattern] = [
     path("v1/exclusions/<int:number>", limits.OneExclusion.as_view()),
     path("v1/pauses", limits.Pauses.as_view()),
     path("v1/pauses/<int:number>", limits.OnePause.as_view()),
+    path("v1/health-events", health_events.HealthEvents.as_view()),
     path("v1/nodes", nodes.Nodes.as_view()),
     path("v1/nodes/<str:name>", nodes.OneNode.as_view()),
     path("v1/schema", meta.Schema.as_view()),

@@ -6,6 +6,7 @@ from rest_framework import serializers
 
 from advisor_api.wire.clusters import Exclusion
 from advisor_api.wire.fields import Form, Int64, moment, names
+from advisor_api.wire.health_events import HealthEvent
 from workloads.models import Node as NodeRow
 
 
@@ -62,6 +63,7 @@ class NodeAnswer(Form):
     attempts = AttemptOnNode(many=True)
     incidents = IncidentOnNode(many=True)
     exclusions = Exclusion(many=True)
+    healthEvents = HealthEvent(many=True, source="health_events")
 
 
 class NodesAnswer(Form):

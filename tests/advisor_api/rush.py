@@ -24,6 +24,7 @@ from django.utils import timezone  # noqa: E402
 from advisor_api.approving import approve, newest_advice  # noqa: E402
 from advisor_api.deciding import decide, decide_all_due  # noqa: E402
 from advisor_api.following import follow  # noqa: E402
+from advisor_api.health_intake import take_events  # noqa: E402
 from advisor_api.leasing import take_lease  # noqa: E402
 from advisor_api.models import (  # noqa: E402
     Advice,
@@ -43,6 +44,8 @@ from advisor_api.switching import switch_mode  # noqa: E402
 from advisor_api.trail_intake import Reported, Source, take_in  # noqa: E402
 from audit.level import Level  # noqa: E402
 from audit.models import AuditEvent  # noqa: E402
+from detectors.health_events import Told  # noqa: E402
+from detectors.models import HealthEvent  # noqa: E402
 from schedulers.states import JobState  # noqa: E402
 from tests.advisor_api.world import (  # noqa: E402
     CONTROLLER,
@@ -184,6 +187,27 @@ def outcomes() -> dict[str, Any]:
     return {"events": sorted(types.values_list("type", flat=True)), "closed": closed}
 
 
+def health() -> dict[str, Any]:
+    """Half of the threads tell of twenty faults, the others that they are over: all are cleared."""
+    cluster = a_cluster("health")
+    now = timezone.now()
+    faults, healthy = (
+        [
+            Told(f"n{i:02}", "GpuXidError", now - timedelta(seconds=ago), f"{i}-{over}", "nvsentinel", healthy=over)
+            for i in range(1, 21)
+        ]
+        for over, ago in ((False, 60), (True, 30))
+    )
+    answers = at_once(lambda i: take_events(cluster, (faults, healthy)[i % 2], CONTROLLER, now) is not None)
+    rows = HealthEvent.objects.filter(cluster=cluster)
+    return {
+        "answers": answers,
+        "stored": rows.count(),
+        "open": rows.filter(healthy=False, cleared_at=None).count(),
+        "told": AuditEvent.objects.filter(cluster="health", type="health", action="").count(),
+    }
+
+
 RACES = (
     one_verdict,
     sweeps,
@@ -196,6 +220,7 @@ RACES = (
     mode,
     registration,
     outcomes,
+    health,
 )
 
 if __name__ == "__main__":

@@ -27,6 +27,7 @@ EVENT = {
     "eventProducedAt": "1764410537000000",
     "idempotencyKey": "k",
 }
+HEALTH_EVENT = {"nodeName": "n03", "checkName": "GpuXidError", "generatedTimestamp": "2026-11-01T00:00:00Z"}
 SEQUENCE = (
     "?schedulerSystem=slurm&schedulerScope=demo&jobId=100&sourceAttemptIndex=0&operation=RECOVERY_OPERATION_RESTART"
 )
@@ -62,6 +63,7 @@ DOORS: list[tuple[str, str, set[str], dict[str, Any] | None]] = [
     ("GET", "/v1/pauses", READERS, None),
     ("POST", "/v1/pauses", OPERATORS, {"scope": "cluster", "reason": "r", "until": SOON}),
     ("DELETE", "/v1/pauses/1", OPERATORS, None),
+    ("POST", "/v1/health-events", REPORTERS, HEALTH_EVENT),
     ("GET", "/v1/nodes", READERS, None),
     ("GET", "/v1/nodes/n01", READERS, None),
     ("GET", "/v1/schema", READERS | REPORTERS, None),

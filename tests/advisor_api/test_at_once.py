@@ -88,3 +88,7 @@ def test_one_registration(outcome: dict[str, Any]) -> None:
 
 def test_outcomes_are_written_once(outcome: dict[str, Any]) -> None:
     assert outcome["outcomes"] == {"events": ["allocation_restarted", "training_completed"], "closed": 1}
+
+
+def test_a_fault_and_its_end_that_arrive_at_once_see_each_other(outcome: dict[str, Any]) -> None:
+    assert outcome["health"] == {"answers": {"True": THREADS}, "stored": 40, "open": 0, "told": 20}
