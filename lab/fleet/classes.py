@@ -98,7 +98,7 @@ NVLINK = _fault(
     "nvlink",
     "hardware",
     "NVLink fails",
-    Truth("crash", ("hardware.nvlink", "hardware.gpu"), True, (Did.RESTART, Did.RESTART_EXCLUDE), "NVLink once"),
+    Truth("crash", ("hardware.nvlink",), True, (Did.RESTART, Did.RESTART_EXCLUDE), "NVLink once"),
     _text("link_error"),
 )
 NETWORK = _fault(
@@ -122,7 +122,7 @@ SOFTWARE = _fault(
     "software",
     "signal",
     "a process dies by a signal, once",
-    Truth("crash", ("unknown", "framework", "system.driver", "application"), False, _ONCE, "nothing names a node"),
+    Truth("crash", ("unknown", "framework"), False, _ONCE, "nothing names a node"),
     Fault("signal", exit_code=139),
     Fault("sigkill"),
 )
@@ -158,7 +158,7 @@ CUDA_MEMORY = _fault(
     "the program wants more GPU memory than there is, until it is mended",
     Truth(
         "crash",
-        ("application", "system.memory"),
+        ("application",),
         False,
         _ONCE,
         "once more when steps had passed",
