@@ -141,7 +141,7 @@ class SiteSignatureForm(Form):
         labels = {"name": "Id", "says": "What it says"}
         help_texts = {
             "name": "site. and a name in small letters, e.g. site.fan_stuck.",
-            "cluster": "Empty: all clusters. It stays as it is later.",
+            "cluster": "It stays as it is later.",
             "says": "What an operator reads, without a full stop, e.g. 'A fan of the node stands still'.",
             "role": "A cause may lead to an action; a victim's message never does.",
         }
@@ -151,6 +151,9 @@ class SiteSignatureForm(Form):
         """`before`: the version that this one follows; its id and cluster stay."""
         super().__init__(posted, files, instance=before and _copy(before))
         self.before = before
+        cluster = self.fields["cluster"]
+        if isinstance(cluster, forms.ModelChoiceField):
+            cluster.empty_label = "all clusters"
         self.made: Signature | None = None
         self.slowest_seconds = 0.0
         if before is not None:
@@ -163,6 +166,14 @@ class SiteSignatureForm(Form):
         if self.before is None and SiteSignature.objects.filter(name=name).exists():
             raise ValidationError(f"There is a signature '{name}'; change that one.")
         return name
+
+    def clean_pattern(self) -> str:
+        """Safe to run on every line."""
+        return _safe(self.cleaned_data["pattern"], "The pattern")
+
+    def clean_unless(self) -> str:
+        """Safe as well."""
+        return _safe(self.cleaned_data["unless"], "This") if self.cleaned_data["unless"] else ""
 
     def clean_upload(self) -> Any:
         """Not too long."""
@@ -180,11 +191,11 @@ class SiteSignatureForm(Form):
         try:
             self.made = checked(SiteSignature(**content))
         except CatalogueError as error:
-            raise ValidationError(f"Refused: {error}") from error
+            raise ValidationError(f"Refused. {error}") from error
         self.slowest_seconds = slowest_seconds(self.made)
         if self.slowest_seconds > SLOWEST:
             raise ValidationError(
-                f"Refused: the pattern needs {self.slowest_seconds * 1000:.0f} ms on a hostile line of 16 KB; "
+                f"Refused. The pattern needs {self.slowest_seconds * 1000:.0f} ms on a hostile line of 16 KB; "
                 f"{SLOWEST * 1000:.0f} ms are allowed. Shorten its repetitions."
             )
         return found
@@ -205,6 +216,14 @@ class SiteSignatureForm(Form):
         content["cluster"] = str(getattr(self.cleaned_data["cluster"], "pk", ""))
         content["before"] = str(self.before.version if self.before else 0)
         return hashlib.sha256(json.dumps(content, sort_keys=True).encode("utf-8", "replace")).hexdigest()
+
+
+def _safe(pattern: str, beginning: str) -> str:
+    try:
+        entries.check_pattern(pattern, beginning)
+    except CatalogueError as error:
+        raise ValidationError(f"Refused. {error}") from error
+    return pattern
 
 
 def _copy(before: SiteSignature) -> SiteSignature:

@@ -149,8 +149,8 @@ class SiteSignature(models.Model):
     outranks = models.BooleanField(default=False)
     enabled = models.BooleanField(default=True)
     note = models.CharField(max_length=500, help_text="Why it was added, changed or disabled.")
-    created_at = models.DateTimeField()
-    created_by = models.CharField(max_length=150)
+    created_at = models.DateTimeField("changed at")
+    created_by = models.CharField("by", max_length=150)
 
     class Meta:
         ordering = ("name", "-version")

@@ -31,7 +31,7 @@ FIELDSETS = (
 class SiteSignatureAdmin(ReadOnlyAdmin):
     """The newest version of each signature; every change is a new version."""
 
-    list_display = ("name", "where", "says", "kind", "role", "state", "version", "created_at", "created_by")
+    list_display = ("name", "where", "state", "says", "kind", "created_at", "created_by")
     list_filter = ("enabled", "kind", "cluster")
     list_select_related = ("cluster",)
     search_fields = ("name", "says", "pattern")

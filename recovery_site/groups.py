@@ -15,6 +15,9 @@ GROUPS = {
         "workloads.view_cluster",
         "advisor_api.add_policyversion",
         "advisor_api.view_policyversion",
+        "detectors.add_sitesignature",
+        "detectors.change_sitesignature",
+        "detectors.view_sitesignature",
     ),
 }
 

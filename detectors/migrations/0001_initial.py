@@ -479,8 +479,8 @@ class Migration(migrations.Migration):
                 ("outranks", models.BooleanField(default=False)),
                 ("enabled", models.BooleanField(default=True)),
                 ("note", models.CharField(help_text="Why it was added, changed or disabled.", max_length=500)),
-                ("created_at", models.DateTimeField()),
-                ("created_by", models.CharField(max_length=150)),
+                ("created_at", models.DateTimeField(verbose_name="changed at")),
+                ("created_by", models.CharField(max_length=150, verbose_name="by")),
                 (
                     "cluster",
                     models.ForeignKey(
