@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from lab.cases.case import Case
+from lab.cases.case import Case, Sort
 from lab.real.outside import ALONE
 from lab.slurm.layout import MOST_NODES, Partition
 
@@ -26,13 +26,13 @@ class Planned:
 
 
 def rounds(cases: Sequence[Case]) -> list[list[Planned]]:
-    """Cases with a script for Slurm, in rounds of one private Slurm each; those that are watched longest first.
+    """Cases with a script for Slurm, in rounds of one private Slurm each; those that take longest first.
+
+    A trap is watched for all of its time, a fault until nothing more can come: mostly a third of it.
 
     Several jobs of a case share its nodes: one runs after the other, on the same ones.
     """
-    longest = sorted(
-        (case for case in cases if case.slurm), key=lambda case: -case.slurm.seconds if case.slurm else 0
-    )
+    longest = sorted((case for case in cases if case.slurm), key=_usual_seconds, reverse=True)
     planned: list[list[Planned]] = [[]]
     used = 0
     for place, case in enumerate(longest, 1):
@@ -49,3 +49,8 @@ def rounds(cases: Sequence[Case]) -> list[list[Planned]]:
         tag = f"{place:02d}"
         planned[-1].append(Planned(case, tag, Partition(f"p{tag}", nodes), alone))
     return planned if planned[0] else []
+
+
+def _usual_seconds(case: Case) -> float:
+    whole = case.slurm.seconds if case.slurm else 0.0
+    return whole if case.sort is Sort.TRAP else whole / 3

@@ -17,6 +17,7 @@ from lab.score.said import Result, Said
 from lab.slurm.cluster import SlurmCluster
 from lab.slurm.layout import Partition
 
+LATE_SECONDS = 30.0  # more, when the deed itself comes late: the machine has other things to do
 SETTLED_SECONDS = 10.0  # after a job has ended or was held by Slurm: the product had its time to speak
 COMPLETED_SECONDS = 3.0
 RESTARTS = frozenset({Did.RESTART, Did.RESTART_EXCLUDE})
@@ -86,12 +87,18 @@ class Playing:
             self._prove()
 
     def over(self) -> bool:
-        """Whether there is nothing to wait for: a trap is watched to its end, a fault until its jobs settle."""
-        if self.broken or self.seconds >= self.script.seconds:
+        """Whether there is nothing to wait for: its time is over, or its jobs have settled.
+
+        A trap's job that is held may still be released by mistake, so it is watched to the end.
+        """
+        whole = self._whole()
+        late = 0.0 if whole and self.deeds() else LATE_SECONDS
+        if self.broken or self.seconds >= self.script.seconds + late:
             return True
-        if self.case.sort is Sort.TRAP or self._acts or self._proofs or not self.deeds():
+        if not whole or not self.deeds():
             return False
-        if not all(self._settled(number) for number in self.scene.jobs):
+        held = self.case.sort is Sort.TRAP and any(job.held for job in self.scene.listed.values())
+        if held or not all(self._settled(number) for number in self.scene.jobs):
             return False
         return not _open_restarts(self._said())
 

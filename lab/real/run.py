@@ -21,6 +21,7 @@ AT_ONCE = 12  # cases: on two processors the site keeps up with as many jobs at 
 NODES_AT_ONCE = 30
 PAUSE = 0.4
 BEGIN_EVERY = 0.8  # seconds: a start of many processes at once would look like a slow cluster
+QUIET_SECONDS = 30.0  # without a word to whoever waits
 PORTS = 12  # of one job, for as many attempts
 
 
@@ -32,6 +33,7 @@ def put_on(cases: Sequence[Case], folder: Path, say: Callable[[str], None]) -> l
     """
     results: list[Result] = []
     planned = rounds(cases)
+    over = Counted(say, sum(map(len, planned)))
     if planned:
         say(POLICY_SAYS)
     for number, one in enumerate(planned, 1):
@@ -40,17 +42,38 @@ def put_on(cases: Sequence[Case], folder: Path, say: Callable[[str], None]) -> l
         begun = time.monotonic()
         with rig([plan.partition for plan in one], here) as (made, reading):
             say(f"{made.slurm.layout.nodes} nodes, the site and the controller are up in {_since(begun)}")
-            results += _Round(made, reading, here, say).play(one)
+            results += _Round(made, reading, here, over).play(one)
         say(f"{len(one)} cases in {_since(begun)}, with start and stop")
     places = {case.name: place for place, case in enumerate(cases)}
     return sorted(results, key=lambda result: places[result.case.name])
 
 
+class Counted:
+    """Says which case of how many is over, and now and then that others are still watched."""
+
+    def __init__(self, say: Callable[[str], None], of: int) -> None:
+        self.say, self._of = say, of
+        self._number = 0
+        self._said_at = time.monotonic()
+
+    def over(self, line: str) -> None:
+        """One more is over; `line` says how it went."""
+        self._number += 1
+        self._said_at = time.monotonic()
+        self.say(f"{self._number}/{self._of} {line}")
+
+    def watching(self, names: Sequence[str]) -> None:
+        """These are still being watched, which is said when nothing else was for a while."""
+        if names and time.monotonic() - self._said_at > QUIET_SECONDS:
+            self._said_at = time.monotonic()
+            self.say(f"still watched: {', '.join(names)}")
+
+
 class _Round:
     """The cases of one private Slurm."""
 
-    def __init__(self, made: Rig, reading: Reading, folder: Path, say: Callable[[str], None]) -> None:
-        self._slurm, self._reading, self._say = made.slurm, reading, say
+    def __init__(self, made: Rig, reading: Reading, folder: Path, counted: Counted) -> None:
+        self._slurm, self._reading, self._counted = made.slurm, reading, counted
         self._truth = folder / "truth"
         self._truth.mkdir()
         self._ports = itertools.count(_first_port(made.slurm.layout.base_port), PORTS)
@@ -79,7 +102,8 @@ class _Round:
                 if one.over():
                     playing.remove(one)
                     results.append(one.end())
-                    self._say(told(results[-1], one.seconds))
+                    self._counted.over(told(results[-1], one.seconds))
+            self._counted.watching([one.case.name for one in playing])
             time.sleep(PAUSE)
         return results
 

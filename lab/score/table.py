@@ -2,9 +2,10 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 
+from lab.score.calibration import ENOUGH
 from lab.score.causes import CAUSES, NOT_YET
 from lab.score.confusion import Confusion
-from lab.score.grade import Grade, Standing
+from lab.score.grade import NOTHING, Grade, Standing
 from lab.score.markdown import filled, plain, rows
 from lab.score.meta import Meta
 from lab.score.percentiles import Spread
@@ -12,6 +13,10 @@ from lab.score.scores import QUESTIONS, Scores, by_group, scores
 from lab.score.wilson import Rate, Share
 
 NOT_ASKED = "–"
+COLUMNS = 100  # of a terminal in which a table has to be readable
+TRAPS_KIND = (
+    "Of a trap the first symptom counts, even when nothing follows from it: a cancelled job has ended, too."
+)
 EXCLUSIONS = "nodes left out that were guilty"
 BASES = {
     "line": "the stamp of a log line",
@@ -50,8 +55,9 @@ def part(grades: Sequence[Grade], level: str = "###") -> list[str]:
     sections: tuple[tuple[str, list[str]], ...] = (
         ("Latency of detection, from the deed", latency(some.latency)),
         ("By group", groups(grades)),
+        ("Latency by group", group_latency(grades)),
         ("Calibration of confidence", calibration(some)),
-        ("Kinds: true in rows, said in columns", matrix(some.kinds)),
+        ("Kinds: true in rows, said in columns", kinds(some.kinds)),
         ("Domains: true in rows, said in columns", matrix(some.domains)),
         ("Not as it should be", misses(grades)),
         ("Not counted", not_counted(grades)),
@@ -101,15 +107,13 @@ def latency(spreads: Mapping[str, Spread]) -> list[str]:
 
 
 def groups(grades: Sequence[Grade]) -> list[str]:
-    """One row for each group: what is asked of faults, what is asked of traps, and the latency by basis."""
+    """One row for each group: what is asked of faults, and what is asked of traps."""
     keys = [key for key, _, _ in QUESTIONS]
     body = []
     for name, some in by_group(grades).items():
         numbers = scores(some)
         if numbers.counted:
-            body.append(
-                [plain(name), str(numbers.counted), *(_of(numbers.shares[key]) for key in keys), _spreads(numbers)]
-            )
+            body.append([plain(name), str(numbers.counted), *(_of(numbers.shares[key]) for key in keys)])
     head = (
         "group",
         "n",
@@ -120,9 +124,20 @@ def groups(grades: Sequence[Grade]) -> list[str]:
         "action",
         "later",
         "left alone",
-        "p50 / p95 by basis",
     )
     return rows(*filled(head, body, NOT_ASKED)) if body else []
+
+
+def group_latency(grades: Sequence[Grade]) -> list[str]:
+    """One row for each group and clock; nothing when there is one group, whose row it would be twice."""
+    spreads = {name: scores(some).latency for name, some in by_group(grades).items()}
+    body = [
+        [plain(name), BASES.get(basis, plain(basis)), str(one.n), _seconds(one.p50), _seconds(one.p95)]
+        for name, some in spreads.items()
+        for basis, one in some.items()
+    ]
+    several = sum(bool(some) for some in spreads.values()) > 1
+    return rows(("group", "the symptom's time is read from", "n", "p50", "p95"), body, 2) if several else []
 
 
 def calibration(some: Scores) -> list[str]:
@@ -134,18 +149,29 @@ def calibration(some: Scores) -> list[str]:
         [f"{one.low:.2f}–{one.high:.2f}", str(one.n), f"{one.confidence:.2f}", f"{one.share_right:.2f}"]
         for one in told.bins
     ]
-    error = f"{told.error:.3f}" if told.error is not None else "not measured"
+    error = f"{told.error:.3f}" if told.error is not None else f"not measured, which needs {ENOUGH}"
     lines = rows(("confidence", "n", "mean confidence", "share right"), body)
     return [*lines, "", f"Expected calibration error over {told.n} verdicts: {error}."]
 
 
 def matrix(one: Confusion) -> list[str]:
-    """Counts; what never happened is left empty."""
-    body = [
-        [plain(truth), *(str(count) if count else "" for count in counts)]
-        for truth, counts in zip(one.rows, one.counts, strict=True)
-    ]
-    return rows(("", *(plain(name) for name in one.columns)), body) if body else []
+    """Counts; what never happened is left empty. Names that do not fit above the columns have numbers there."""
+    names = [plain(name) for name in one.columns]
+    counts = [[str(count) if count else "" for count in line] for line in one.counts]
+    truths = [plain(truth) for truth in one.rows]
+    body = [[truth, *line] for truth, line in zip(truths, counts, strict=True)]
+    lines = rows(("", *names), body) if body else []
+    if not lines or len(lines[0]) <= COLUMNS:
+        return lines
+    numbers = {name: str(number) for number, name in enumerate(names, 1)}
+    body = [[f"{numbers[truth]} {truth}", *line] for truth, line in zip(truths, counts, strict=True)]
+    others = ", ".join(f"{number} {name}" for name, number in numbers.items() if name not in truths)
+    return [*rows(("", *numbers.values()), body), *(["", f"Said only: {others}."] if others else [])]
+
+
+def kinds(one: Confusion) -> list[str]:
+    """The matrix of kinds, and what its last row means."""
+    return [*matrix(one), "", TRAPS_KIND] if NOTHING in one.rows and len(one.columns) > 1 else matrix(one)
 
 
 def misses(grades: Iterable[Grade]) -> list[str]:
@@ -170,11 +196,6 @@ def not_counted(grades: Iterable[Grade]) -> list[str]:
 
 def _of(one: Share) -> str:
     return f"{one.hits}/{one.n}" if one.n else NOT_ASKED
-
-
-def _spreads(some: Scores) -> str:
-    told = [f"{basis} {_seconds(one.p50)} / {_seconds(one.p95)} ({one.n})" for basis, one in some.latency.items()]
-    return "; ".join(told) or NOT_ASKED
 
 
 def _seconds(seconds: float) -> str:

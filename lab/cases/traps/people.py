@@ -10,7 +10,7 @@ PEOPLE: tuple[Case, ...] = (
         "the owner of the job requeues it by hand",
         "it was requeued already, because somebody wanted it",
         simulated(job(), acts=(Act("foreign_requeue", ("0",), on_step=35),), seconds=480),
-        slurm=OnSlurm(acts=(Act("user_requeue", ("0",), on_step=20),), seconds=60),
+        slurm=OnSlurm(acts=(Act("user_requeue", ("0",), on_step=20),), seconds=40),
         short=("simulated", "slurm"),
         representative=True,
     ),

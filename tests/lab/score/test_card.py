@@ -135,7 +135,7 @@ def test_a_verdict_that_is_sure_and_wrong_shows_in_calibration() -> None:
     told = score([result(a_fault(), said([a_symptom()], [a_verdict(hosts=("n01",))]))], "simulated")
     bins = told.as_json()["parts"][0]["all"]["calibration"]
     assert (bins["n"], bins["error"], bins["bins"][0]["right"]) == (1, None, 0)
-    assert "Expected calibration error over 1 verdicts: not measured." in told.table()
+    assert "Expected calibration error over 1 verdicts: not measured, which needs 30." in told.table()
 
 
 def test_the_circumstances_are_those_of_this_checkout() -> None:

@@ -1,6 +1,9 @@
 """Does `python -m lab` put cases on, and say in one sentence what it cannot do?"""
 
+import contextlib
 import json
+import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -8,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from lab.cases.catalogue import CASES
+from lab.parts.running import until
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -45,13 +49,25 @@ def test_the_list_has_one_line_for_each_case() -> None:
         ((), "say --list, or --on simulated, slurm or fleet, or --corpus FILE; --help says more."),
         (("--on", "mars"), "argument --on: invalid choice: 'mars' (choose from 'simulated', 'slurm', 'fleet')"),
         (("--on", "simulated", "--faults", "no-such"), "There is no case 'no-such'; ./run lab --list names them."),
-        (("--on", "simulated", "--faults", ","), "No case that can be put on in 'simulated' is meant."),
+        (("--on", "simulated", "--faults", "sigkil"), "There is no case 'sigkil'; is 'sigkill' meant?"),
+        (
+            ("--on", "simulated", "--faults", ","),
+            "--faults means no case that can be put on with '--on simulated'.",
+        ),
+        (("--on", "slurm", "--faults", "kernel-panic"), "can only be put on with '--on simulated'."),
+        (("--on", "simulated", "--fault", "sigkill"), "unrecognized arguments: --fault sigkill"),
         (("--on", "simulated", "--corpus", "x"), "say --list, or --on"),
         (("--on", "simulated", "--days", "3"), "--days and --nodes go with --on fleet."),
-        (("--on", "fleet", "--days", "0"), "--days must be more than 0."),
+        (("--on", "fleet", "--days", "0"), "--days must be from 0.01 to 366."),
+        (("--on", "fleet", "--days", "nan"), "--days must be from 0.01 to 366."),
+        (("--on", "fleet", "--nodes", "100000000"), "--nodes must be from 1 to 20000."),
         (("--on", "fleet", "--faults", "short"), "--faults is for --on simulated and slurm."),
         (("--on", "simulated", "--seed", "x"), "argument --seed: invalid int value: 'x'"),
-        (("--on", "simulated", "--json", "/no/such/folder/card.json"), "there is no folder for"),
+        (("--on", "simulated", "--json", "/no/such/folder/card.json"), "there is no folder /no/such"),
+        (("--on", "simulated", "--json", "/proc/card.json"), "--json /proc/card.json cannot be written: "),
+        (("--on", "simulated", "--json", "/proc"), "--json /proc is a folder."),
+        (("--on", "simulated", "--folder", "/proc/new"), "--folder /proc/new cannot be made: "),
+        (("--on", "simulated", "--faults", "short", "--write"), "--write keeps the card of a whole run"),
         (("--corpus", "/no/such/file"), "there is no file /no/such/file."),
         (("--folder", "/", "--on", "simulated"), "/ is there already."),
         (("--corpus", __file__), "line 1"),
@@ -69,6 +85,31 @@ def test_help_tells_what_can_be_said() -> None:
     done = lab("--help")
     assert done.returncode == 0
     assert all(word in done.stdout for word in ("--faults", "representative", "--corpus", "Exit status", "--write"))
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+@pytest.mark.parametrize("words", ["--on simulated --faults all", "--on fleet --days 20 --nodes 64"])
+def test_a_signal_leaves_no_process_and_no_folder(tmp_path: Path, words: str, number: signal.Signals) -> None:
+    argv = [sys.executable, "-m", "lab", *words.split()]
+    environment = os.environ | {"TMPDIR": str(tmp_path)}
+    with subprocess.Popen(argv, cwd=ROOT, env=environment, stderr=subprocess.PIPE, text=True) as running:
+        try:
+            until(lambda: any(b"lab.virtual" in line for line in started_with(tmp_path)), 60, "a child runs")
+        finally:
+            running.send_signal(number)
+        told = running.communicate(timeout=30)[1]
+    assert running.returncode == 128 + number and told.splitlines()[-1] == "lab: stopped", told
+    assert "broken" not in told and "Traceback" not in told
+    assert started_with(tmp_path) == [] and list(tmp_path.iterdir()) == []
+
+
+def started_with(folder: Path) -> list[bytes]:
+    """The command lines of the processes that were told this folder."""
+    found = []
+    for process in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            found.append((process / "cmdline").read_bytes())
+    return [line for line in found if str(folder).encode() in line]
 
 
 def test_labelled_text_gives_a_score_card(tmp_path: Path) -> None:
