@@ -21,6 +21,23 @@ SLOW = "the line shows slow steps in a format that no detector of slow steps rea
 EARLIER = "an earlier line of the same failure is quoted first."
 
 CAUSES: dict[str, str] = {
+    # the simulated cluster
+    "file-missing": "a file that is missing is read as data that may come back: restarted once, and stopped when "
+    "it fails again.",
+    "cascade-naming-nobody-64": "when every rank waits in the same collective, only that communication stands "
+    "still is said, and not that the fabric or a kernel is stuck.",
+    "gpu-memory-held-by-another": "PyTorch's text does not tell whether the process that it numbers is the rank "
+    "itself, seen from within a container: it counts as the program's own lack of memory.",
+    "quota-used-up": "a used-up quota counts as the file system's, though only the user can make room.",
+    "prolog-fails": "Slurm holds the job itself before it writes a line; such a hold is no symptom yet, and nobody "
+    "is asked.",
+    "slow-file-server": "slow steps are judged by their rhythm alone: the kernel's lines on the file server beside "
+    "them are not laid to their account.",
+    "two-gpus-at-once": "of two nodes that break within a second the lines of both are read, and only the one that "
+    "came first is blamed.",
+    "bad-node-job-after-job": "what a node did to other jobs is no fact of a verdict yet: each job by itself looks "
+    "like a failure of unknown cause.",
+    "watcher-job": "a job that never makes a step is asked about on purpose (docs/decisions/0008).",
     # real text
     "real-002 gpu_ecc_uncorrectable": NO_HOST,
     "real-003 gpu_bad_oom_at_init": "a GPU without memory from its start reads as the program's own lack of it.",

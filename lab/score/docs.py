@@ -146,7 +146,12 @@ def _cell(one: Share) -> str:
 def _rate(one: Rate) -> str:
     if one.per_thousand is None or one.interval is None:
         return NOT_ASKED
-    return f"{one.per_thousand:.3g} ({one.interval[0]:.2g}–{one.interval[1]:.2g})"
+    return f"{_number(one.per_thousand)} ({_number(one.interval[0])}–{_number(one.interval[1])})"
+
+
+def _number(value: float) -> str:
+    """Three digits that count, and no power of ten."""
+    return f"{value:.0f}" if value >= 100 else f"{value:.3g}"
 
 
 def _split(readme: str) -> tuple[str, str, str]:
