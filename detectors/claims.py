@@ -8,6 +8,8 @@ from django.db.models import F
 from workloads.models import Attempt
 
 BATCH = 50  # attempts in one turn: their news is held in memory together
+EARLY = 0.2
+"""Of the pause between two reads: a sweep that comes a moment early must not leave everything to the next one."""
 LEASE = timedelta(seconds=20)
 """How long a claim lasts: a worker that dies leaves its attempts due again after it."""
 
@@ -18,7 +20,8 @@ def claim_due(shard: int, shards: int, now: datetime) -> list[Attempt]:
     The mark of the claim is the new due time itself, made unique by its microseconds: only the rows that carry it
     are ours, whoever else claims at the same moment.
     """
-    due = Attempt.objects.annotate(shard=F("pk") % shards).filter(shard=shard, read_due_at__lte=now)
+    files = Attempt.objects.filter(job__cluster__log_store="")  # a store is read for its whole cluster
+    due = files.annotate(shard=F("pk") % shards).filter(shard=shard, read_due_at__lte=now)
     keys = list(due.order_by("read_due_at").values_list("pk", flat=True)[:BATCH])
     if not keys:
         return []

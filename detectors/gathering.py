@@ -4,7 +4,7 @@ import hashlib
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from django.conf import settings
 
@@ -45,7 +45,8 @@ class StreamNews:
 class News:
     """Everything read of one attempt in one turn.
 
-    `troubles`: what the sources say of the whole attempt. `moved_at`: when a line of it was stored last.
+    `troubles`: what the sources say of the whole attempt. `moved_at`: when a line of it was stored last. `late`: how
+    long after the end lines may still come, as nothing shows their end; zero where one does.
     """
 
     attempt: Attempt
@@ -56,6 +57,7 @@ class News:
     tried: tuple[str, ...] = ()
     troubles: tuple[str, ...] = ()
     moved_at: datetime | None = None
+    late: timedelta = timedelta(0)
 
     @property
     def readable(self) -> tuple[StreamNews, ...]:

@@ -38,7 +38,7 @@ TOGETHER = 25  # attempts stored in one transaction: short enough for the other 
 
 
 @dataclass(frozen=True)
-class _Shared:
+class Shared:
     """What the turns of one batch have in common."""
 
     turn: Turn
@@ -58,13 +58,13 @@ def read_attempts(attempts: Sequence[Attempt], now: datetime, turn: Turn = catal
     An attempt whose lines break a detector, or whose turn somebody else took, is left out: it is due again when
     its claim ends.
     """
-    past = _past(attempts)
-    shared = _Shared(turn, site_catalogues(), Neighbours(), EarlyWarnings(attempts))
+    past = past_of(attempts)
+    shared = Shared(turn, site_catalogues(), Neighbours(), EarlyWarnings(attempts))
     stored = 0
     turned: list[Turned] = []
     for news in gather(attempts, now):
         try:
-            turned.append(_turned(news, past.get(news.attempt.pk, Past()), shared, now))
+            turned.append(turned_of(news, past.get(news.attempt.pk, Past()), shared, now))
         except Exception as error:  # one hostile log must not stop the reading of all others
             log.exception("the detectors failed on attempt %s", news.attempt.label)
             store_broken(news.attempt, error, now)
@@ -93,7 +93,8 @@ def _stored(turned: Sequence[Turned], now: datetime) -> int:
     return len(turned)
 
 
-def _turned(news: News, past: Past, shared: _Shared, now: datetime) -> Turned:
+def turned_of(news: News, past: Past, shared: Shared, now: datetime) -> Turned:
+    """All detectors over the news of one attempt; nothing is stored."""
     entries = shared.known.of(news.attempt.job.cluster_id)
     limits = effective_limits(news.attempt.job.cluster.detector_limits)
     sight = look(news, limits, now)
@@ -137,7 +138,7 @@ def _outcome(news: News, sight: Sight, entries: Catalogue, turn: Turn, now: date
         return turn({}, news.records, context, now)
 
 
-def _past(attempts: Sequence[Attempt]) -> dict[int, Past]:
+def past_of(attempts: Sequence[Attempt]) -> dict[int, Past]:
     """What is stored of the attempts' anomalies, in one query."""
     rows = Anomaly.objects.filter(attempt__in=attempts).values_list(
         "attempt_id", "key", "kind", "role", "basis", "refuted_at"

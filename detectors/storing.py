@@ -1,7 +1,7 @@
 """How does what a turn gave get into the database? In one short transaction, whole or not at all."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -30,11 +30,19 @@ class Overtaken(Exception):
     """Somebody else stored a turn over the same attempt first: everything is dropped."""
 
 
-def store(turns: Sequence[tuple[Turned, Sequence[Cut]]], now: datetime) -> None:
-    """Store some turns in one transaction. Raises `Overtaken`, or `IntegrityError` for the same reason."""
+def store(
+    turns: Sequence[tuple[Turned, Sequence[Cut]]], now: datetime, first: Callable[[], None] | None = None
+) -> None:
+    """Store some turns in one transaction. Raises `Overtaken`, or `IntegrityError` for the same reason.
+
+    `first` is the compare-and-swap of whoever reads for a whole cluster, and raises `Overtaken`. It stands for those
+    of the attempts: one that was made due meanwhile stays due.
+    """
     turned = [one for one, _cuts in turns]
     with transaction.atomic():
-        _move_due(turned, now)
+        if first is not None:
+            first()
+        _move_due(turned, now, alone=first is None)
         _move_feeds(turned, now)
         _remember(turned)
         entries = [entry for one in turned for entry in store_findings(one, now)]
@@ -47,14 +55,15 @@ def store(turns: Sequence[tuple[Turned, Sequence[Cut]]], now: datetime) -> None:
             record(entries, now)
 
 
-def _move_due(turned: Sequence[Turned], now: datetime) -> None:
+def _move_due(turned: Sequence[Turned], now: datetime, *, alone: bool) -> None:
     """The first compare-and-swap: an attempt that was made due meanwhile changed, and is read afresh."""
     pause = timedelta(seconds=settings.REKINDLE["REKINDLE_READ_SECONDS"])
     groups: dict[tuple[datetime | None, datetime | None], list[int]] = defaultdict(list)
     for one in turned:
         groups[one.attempt.read_due_at, one.read_due_at(now, pause)].append(one.attempt.pk)
     for (before, after), keys in groups.items():
-        if Attempt.objects.filter(pk__in=keys, read_due_at=before).update(read_due_at=after) != len(keys):
+        moved = Attempt.objects.filter(pk__in=keys, read_due_at=before).update(read_due_at=after)
+        if alone and moved != len(keys):
             raise Overtaken(f"the due time of {len(keys)} attempts moved")
     for one in turned:
         judge_at = _judge_at(one, now)

@@ -7,16 +7,16 @@ from celery import shared_task
 from django.conf import settings
 from django.utils import timezone
 
-from detectors.claims import claim_due
+from detectors.claims import EARLY, claim_due
 from detectors.judging import judge
 from detectors.reading import read_attempts
+from detectors.store_claims import claim_cluster, due_clusters
+from detectors.store_reading import read_cluster
 from workloads.models import Attempt
 
 log = logging.getLogger(__name__)
 LONGEST = timedelta(seconds=10)  # of one task: another worker takes what is left
 JUDGED_AT_ONCE = 200
-EARLY = 0.2
-"""Of the pause between two reads: a sweep that comes a moment early must not leave everything to the next one."""
 
 
 @shared_task(name="detectors.tasks.read_due", ignore_result=True)  # type: ignore[untyped-decorator]  # Celery has no types
@@ -41,6 +41,23 @@ def read_shard(shard: int) -> None:
         read_attempts(attempts, now)
         now = timezone.now()
     judge_due()
+
+
+@shared_task(name="detectors.tasks.read_stores", ignore_result=True)  # type: ignore[untyped-decorator]  # Celery has no types
+def read_stores() -> None:
+    """Read every log store that is due: one task for each cluster, so that one that hangs holds up no other."""
+    for key in due_clusters(timezone.now()):
+        read_store.apply_async((key,), expires=settings.REKINDLE["REKINDLE_READ_SECONDS"] * 5)
+
+
+@shared_task(name="detectors.tasks.read_store", ignore_result=True)  # type: ignore[untyped-decorator]  # Celery has no types
+def read_store(key: int) -> None:
+    """Read the log store of one cluster; judge what can be judged now."""
+    now = timezone.now()
+    claim = claim_cluster(key, now)
+    if claim is not None:
+        read_cluster(claim, now)
+        judge_due()
 
 
 @shared_task(name="detectors.tasks.judge_due", ignore_result=True)  # type: ignore[untyped-decorator]  # Celery has no types

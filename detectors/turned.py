@@ -86,7 +86,7 @@ class Turned:
             return False
         ended_at = self.attempt.ended_at or now
         if self.quiet:
-            return now >= ended_at + self.settle
+            return now >= ended_at + max(self.settle, self.news.late)
         return now >= ended_at + (READ_ON if self.news.at_end else READ_ON_BEHIND)
 
     def read_due_at(self, now: datetime, pause: timedelta) -> datetime | None:
@@ -95,6 +95,8 @@ class Turned:
             return None
         if not self.news.at_end and self.grew:
             return now  # there is more; what waits for a listing or a last newline is not asked again at once
+        if self.ended and self.quiet and now >= (self.attempt.ended_at or now) + self.settle:
+            return (self.attempt.ended_at or now) + self.news.late  # a line that comes until then is read at once
         return now + (pause * BLIND_FACTOR if self.sight.blind and not self.ended else pause)
 
     def judge_due_at(self, now: datetime) -> datetime | None:

@@ -43,6 +43,11 @@ app.conf.beat_schedule = {
             "link": app.signature("advisor_api.tasks.decide_due", immutable=True, options={"expires": 5}),
         },
     },
+    "read due log stores": {
+        "task": "detectors.tasks.read_stores",
+        "schedule": settings.REKINDLE["REKINDLE_READ_SECONDS"],
+        "options": {"expires": 5},
+    },
     "judge due attempts": {"task": "detectors.tasks.judge_due", "schedule": 1.0, "options": {"expires": 5}},
     "decide due verdicts": {
         "task": "advisor_api.tasks.decide_due",

@@ -26,7 +26,8 @@ def turn(
     """
     reader = Reader(_usable(states.get(READER)), context)
     readings = reader.read(records)
-    known = Known(line_at=max((record.read_at for record in records if record.line.strip()), default=None))
+    alive = (record.read_at for record in records if record.line.strip() and not record.of_node)
+    known = Known(line_at=max(alive, default=None))
     made: dict[str, Mapping[str, Any]] = {READER: {**reader.state(), "v": FORMAT}}
     findings: list[Finding] = []
     ended: list[str] = []
