@@ -10,6 +10,7 @@ from typing import Any
 
 from detectors.attribution.action import VerdictAction
 from detectors.attribution.evidence_status import EvidenceStatus
+from detectors.attribution.told import EVENTS, STREAM
 from detectors.catalogue.kind import AnomalyKind
 from detectors.catalogue.layer import Layer
 from detectors.models import Anomaly, Excerpt, Verdict
@@ -86,7 +87,8 @@ def quotes_from(stored: Any, excerpts: Sequence[Excerpt]) -> tuple[Quote, ...]:
         if not isinstance(line, str):
             continue
         stream = str(item.get("stream") or item.get("file") or "")
-        offset = item.get("offset") if isinstance(item.get("offset"), int) else None
+        in_a_log = not stream.startswith((EVENTS, STREAM))  # what others told stands in no file
+        offset = item.get("offset") if in_a_log and isinstance(item.get("offset"), int) else None
         found.append(
             Quote(
                 stream,

@@ -52,6 +52,9 @@ def _of_advice(line: AdviceLine) -> tuple[str, str]:
     advice, said = line.advice, line.sentence
     if line.state is AdviceState.AWAITING_APPROVAL:
         return f"Rekindle waits for a yes or no: {said}.", f"Decide before {_clock(advice.expires_at)}."
+    if line.operation is Operation.WAIT and advice.rule == "early_warning":
+        told = ", ".join(str(node) for node in advice.excluded_nodes) or "its nodes"
+        return f"Rekindle lets it train: {said}.", f"Nothing for this job. Have {told} looked at."
     if line.operation is Operation.WAIT:
         return f"Rekindle asks a person: {said}.", "Look at the evidence below, and restart or stop it yourself."
     if line.state is AdviceState.CONVERGED:

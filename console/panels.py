@@ -36,6 +36,7 @@ from console.job_rows import (
 )
 from console.job_timeline import event_anchor, job_timeline
 from console.mark_kind import MARKED, MarkKind
+from console.node_health import faults_of
 from console.recovery import failure_before, sequence_of, sequences_of, stations_of
 from console.rendering import Body, bodies
 from console.sparkline import sparkline
@@ -202,12 +203,13 @@ def cluster_advice(asked: Asked) -> Context:
 
 
 def cluster_nodes(asked: Asked) -> Context:
-    """Nodes as the scheduler describes them, with our own exclusions; those not available first."""
+    """Nodes as the scheduler and others describe them, with our own exclusions; the unavailable first."""
     cluster = asked.the_cluster
     nodes = list(Node.objects.filter(cluster=cluster).order_by("available", "name")[: NODES_SHOWN + 1])
     excluded = Exclusion.objects.filter(cluster=cluster, lifted_at=None, until__gt=asked.now).order_by("-until")
     by_node = {exclusion.node: exclusion for exclusion in excluded[:NODES_SHOWN]}
-    rows = [(node, by_node.get(node.name)) for node in nodes[:NODES_SHOWN]]
+    told = faults_of(cluster)
+    rows = [(node, by_node.get(node.name), told.get(node.name)) for node in nodes[:NODES_SHOWN]]
     return {"rows": rows, "cut": len(nodes) > NODES_SHOWN}
 
 

@@ -84,3 +84,12 @@ def test_what_is_only_watched_is_not_in_recovery(rows: Sample, now: datetime) ->
     assert Sequence.objects.filter(closed_at=None).exists()
     Advice.objects.update(mode_at_decision=Mode.MONITOR)
     assert job_page(recovering).rows == ()
+
+
+def test_an_early_warning_asks_nobody_to_restart(as_viewer: Client, rows: Sample) -> None:
+    wait = {"operation": Operation.WAIT.value, "rule": "early_warning", "excluded_nodes": ["n03"]}
+    Advice.objects.filter(pk=rows.waiting.pk).update(**wait, state=AdviceState.PENDING.value)
+    job = rows.waiting.attempt.job
+    said = short_of(as_viewer, job.cluster.name, job.number)
+    assert "Rekindle lets it train" in said
+    assert "Nothing for this job. Have n03 looked at." in said
