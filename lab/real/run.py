@@ -41,7 +41,7 @@ def put_on(cases: Sequence[Case], folder: Path, say: Callable[[str], None]) -> l
         here.mkdir(parents=True)
         begun = time.monotonic()
         with rig([plan.partition for plan in one], here) as (made, reading):
-            say(f"{made.slurm.layout.nodes} nodes, the site and the controller are up in {_since(begun)}")
+            over.say(f"{made.slurm.layout.nodes} nodes, the site and the controller are up in {_since(begun)}")
             results += _Round(made, reading, here, over).play(one)
         say(f"{len(one)} cases in {_since(begun)}, with start and stop")
     places = {case.name: place for place, case in enumerate(cases)}
@@ -52,20 +52,23 @@ class Counted:
     """Says which case of how many is over, and now and then that others are still watched."""
 
     def __init__(self, say: Callable[[str], None], of: int) -> None:
-        self.say, self._of = say, of
+        self._say, self._of = say, of
         self._number = 0
+        self._said_at = 0.0
+
+    def say(self, line: str) -> None:
+        """A line of another kind."""
         self._said_at = time.monotonic()
+        self._say(line)
 
     def over(self, line: str) -> None:
         """One more is over; `line` says how it went."""
         self._number += 1
-        self._said_at = time.monotonic()
         self.say(f"{self._number}/{self._of} {line}")
 
     def watching(self, names: Sequence[str]) -> None:
         """These are still being watched, which is said when nothing else was for a while."""
         if names and time.monotonic() - self._said_at > QUIET_SECONDS:
-            self._said_at = time.monotonic()
             self.say(f"still watched: {', '.join(names)}")
 
 

@@ -8,8 +8,10 @@ from pathlib import Path
 from typing import NoReturn
 
 from lab.dialects.known import DIALECTS
-from lab.trainer.orders import BadOrder, Order, parse
+from lab.trainer.orders import BadOrder, Order, orders_told, parse
 
+ONE_RANK = """One rank of the stand-in for a training job, as srun or torchrun starts it.
+`python -m lab.trainer local --ranks N …` starts all ranks on this machine."""
 ENGINES = ("sockets", "torch")
 
 
@@ -73,21 +75,64 @@ def read(words: Sequence[str]) -> Options:
 
 
 def _parser() -> Parser:
-    parser = Parser(prog="python -m lab.trainer", description=__doc__)
-    parser.add_argument("--steps", type=int, default=60)
-    parser.add_argument("--step-seconds", type=float, default=0.5)
-    parser.add_argument("--checkpoint-every", type=int, default=10)
-    parser.add_argument("--folder", type=Path, required=True, help="where checkpoints are kept")
-    parser.add_argument("--address", default="127.0.0.1", help="of rank 0")
-    parser.add_argument("--port", type=int, default=os.environ.get("MASTER_PORT"), help="of the ranks' meeting")
-    parser.add_argument("--faults", default="[]", help="the orders, as JSON; see lab.trainer.orders")
-    parser.add_argument("--dialect", choices=tuple(DIALECTS), default="megatron")
-    parser.add_argument("--engine", choices=ENGINES, default="sockets")
-    parser.add_argument("--truth", type=Path, help="where each deed is written down just before it is done")
-    parser.add_argument("--case", default="", help="whose deeds they are")
-    parser.add_argument("--timeout-seconds", type=float, default=0.0, help="of a collective; 0: it waits for ever")
-    parser.add_argument("--wait-seconds", type=float, default=30.0, help="for all ranks to come")
+    parser = Parser(
+        prog="python -m lab.trainer",
+        description=ONE_RANK,
+        epilog=orders_told(),
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    add_options(parser)
     return parser
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """What each rank takes; `local` takes it for all of them."""
+    parser.add_argument("--steps", type=int, default=60, help="of the whole training; default: 60", metavar="N")
+    parser.add_argument("--step-seconds", type=float, default=0.5, help="default: 0.5", metavar="N")
+    parser.add_argument("--checkpoint-every", type=int, default=10, help="so many steps; default: 10", metavar="N")
+    parser.add_argument(
+        "--folder",
+        type=Path,
+        required=True,
+        metavar="DIR",
+        help="where checkpoints are kept; what is there is resumed",
+    )
+    parser.add_argument(
+        "--faults", default="[]", metavar="JSON", help="what shall break, where and when; see below"
+    )
+    parser.add_argument(
+        "--dialect", choices=tuple(DIALECTS), default="megatron", help="of the log lines; default: megatron"
+    )
+    parser.add_argument(
+        "--engine", choices=ENGINES, default="sockets", help="torch: PyTorch's own collectives; default: sockets"
+    )
+    parser.add_argument("--address", default="127.0.0.1", help="of rank 0; default: 127.0.0.1")
+    parser.add_argument(
+        "--port",
+        type=int,
+        default=os.environ.get("MASTER_PORT"),
+        help="of the ranks' meeting",
+        metavar="N",
+    )
+    parser.add_argument(
+        "--truth", type=Path, metavar="FILE", help="where each deed is written down just before it is done"
+    )
+    parser.add_argument("--case", default="", metavar="NAME", help="whose deeds they are; goes with --truth")
+    parser.add_argument(
+        "--timeout-seconds",
+        type=float,
+        default=0.0,
+        help="of a collective; 0, the default: it waits for ever",
+        metavar="N",
+    )
+    parser.add_argument(
+        "--wait-seconds",
+        type=float,
+        default=30.0,
+        help="for all ranks to come; default: 30",
+        metavar="N",
+    )
 
 
 __all__ = ["BadOption", "BadOrder", "Options", "Parser", "read"]

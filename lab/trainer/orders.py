@@ -7,6 +7,7 @@ is for rank 0, which saves.
 """
 
 import json
+import textwrap
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -66,6 +67,31 @@ _NEEDED = {"text": "text", "lines": "lines"}
 _OLD_NAMES = {"stop": "sigstop"}
 _WHERE = {"rank": WHOLE, "ranks": "a list of whole numbers", "host": STRING, "all": "true"}
 _WHEN = {"attempt": "a whole number or null", "step": WHOLE, "after": WHOLE}
+
+
+LINES = (
+    "what can break (--faults): a JSON list of orders, e.g.",
+    """  '[{"kind": "sigkill", "rank": 2, "step": 12}]'""",
+    """  '[{"kind": "text", "text": "ecc", "rank": 1, "step": 8, "attempt": null}]'""",
+    'where: one of "rank": N, "ranks": [N, …], "host": NAME, "all": true',
+    'when: "step": N, or "after": N steps after the start; "attempt": N, 0 if it is not there, null for every one',
+    "kinds, and the words that they take beside where and when:",
+)
+
+
+def orders_told() -> str:
+    """The end of the help: everything that an order can say."""
+    kinds = []
+    for kind, words in KINDS.items():
+        takes = ", ".join(f"{word}: {_one_of(kind, word) or what}" for word, what in words.items())
+        kinds.append(f"  {kind:<19} {takes}".rstrip())
+    texts = textwrap.fill(", ".join(sorted(TEXTS)), 96, initial_indent="  ", subsequent_indent="  ")
+    return "\n".join((*LINES, *kinds, "texts of the kind 'text':", texts))
+
+
+def _one_of(kind: str, word: str) -> str:
+    choices = CHOICES.get((kind, word), ())
+    return "" if word == "text" else " | ".join(choices)
 
 
 class BadOrder(ValueError):

@@ -5,8 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from lab.texts.texts import TEXTS
 from lab.trainer import __main__ as trainer
-from lab.trainer.orders import BadOrder, parse
+from lab.trainer.orders import KINDS, BadOrder, parse
 from lab.trainer.place import place_of
 from tests.lab.trainer.playing import play
 
@@ -61,6 +62,16 @@ BAD_OPTIONS = {
         ["local", "--ranks", "3", "--hosts", "a,b"],
         "--ranks must be at least 1, and the same number on each",
     ),
+    "local rank": (
+        ["local", "--folder", "x", "--faults", '[{"kind": "sigkill", "rank": 4}]'],
+        "Order 1 (sigkill): there is no rank 4; the last is 3.",
+    ),
+    "local host": (
+        ["local", "--folder", "x", "--hosts", "a,b", "--faults", '[{"kind": "sigkill", "host": "c"}]'],
+        "Order 1 (sigkill): the host is none of a, b.",
+    ),
+    "local folder": (["local", "--folder", "/proc/x"], "--folder /proc/x cannot be made: "),
+    "local attempt": (["local", "--folder", "x", "--attempt", "-1"], "--attempt must be at least 0."),
 }
 
 
@@ -73,6 +84,15 @@ def test_bad_options_get_one_sentence(name: str, capsys, monkeypatch: pytest.Mon
     assert out == ""
     assert err.startswith(f"lab.trainer: {sentence}")
     assert err.count("\n") == 1
+
+
+def test_the_help_of_the_launcher_names_every_kind_text_and_option(capsys) -> None:
+    with pytest.raises(SystemExit):
+        trainer.main(["local", "--help"])
+    told = capsys.readouterr().out
+    assert [kind for kind in KINDS if f"\n  {kind}" not in told] == []
+    assert [text for text in TEXTS if text not in told] == []
+    assert all(option in told for option in ("--ranks", "--attempt", "--folder", "--faults", "--truth"))
 
 
 def test_the_launcher_says_it_once_for_all_ranks(tmp_path: Path) -> None:
