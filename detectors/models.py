@@ -179,7 +179,9 @@ class Anomaly(models.Model):
     confidence = models.FloatField(default=0.0)
     count = models.PositiveIntegerField(default=1)
     happened_at = models.DateTimeField(help_text="When it happened, as well as the basis can tell.")
-    basis = models.CharField(max_length=8, help_text="line, file, state or step: what happened_at was read from.")
+    basis = models.CharField(
+        max_length=8, help_text="line, file, state, step or event: what happened_at was read from."
+    )
     detected_at = models.DateTimeField()
     refuted_at = models.DateTimeField(
         null=True, blank=True, help_text="When later lines showed that the attempt moved again."

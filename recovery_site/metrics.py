@@ -71,7 +71,7 @@ def detection_latency() -> HistogramMetricFamily:
     """Seconds from the symptom to the stored anomaly, per kind and basis of the clock's start."""
     family = HistogramMetricFamily(
         "rekindle_detection_latency_seconds",
-        "From the symptom (basis: line, file, state or step) to the stored anomaly",
+        "From the symptom (basis: line, file, state, step or event) to the stored anomaly",
         labels=("cluster", "kind", "basis"),
     )
     rows = Anomaly.objects.exclude(kind="blind").order_by()

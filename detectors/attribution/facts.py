@@ -49,7 +49,7 @@ class Symptom:
     sentence: str
     happened_at: datetime
     action: str = ""
-    basis: str = "line"  # line, file, state or step: what `happened_at` was read from
+    basis: str = "line"  # line, file, state, step or event: what `happened_at` was read from
     fingerprint: str = ""
     step: int | None = None
     nodes: tuple[str, ...] = ()

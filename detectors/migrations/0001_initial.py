@@ -116,7 +116,7 @@ class Migration(migrations.Migration):
                 (
                     "basis",
                     models.CharField(
-                        help_text="line, file, state or step: what happened_at was read from.", max_length=8
+                        help_text="line, file, state, step or event: what happened_at was read from.", max_length=8
                     ),
                 ),
                 ("detected_at", models.DateTimeField()),

@@ -1,5 +1,6 @@
 """Do health events get to the attempts that they bear on, once each, and whatever the order they come in?"""
 
+import hashlib
 import random
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -44,7 +45,8 @@ def event(node: str = "n02", at: datetime | None = None, **changes: Any) -> Told
         "codes": ("79",),
     }
     values.update(changes)
-    values.setdefault("key", f"{node}:{values['check']}:{values['happened_at']}:{values.get('healthy')}")
+    what = f"{node}:{values['check']}:{values['happened_at']}:{values.get('healthy')}"
+    values.setdefault("key", hashlib.sha256(what.encode()).hexdigest())
     return Told(**values)
 
 
