@@ -171,7 +171,9 @@ def matrix(one: Confusion) -> list[str]:
 
 def kinds(one: Confusion) -> list[str]:
     """The matrix of kinds, and what its last row means."""
-    return [*matrix(one), "", TRAPS_KIND] if NOTHING in one.rows and len(one.columns) > 1 else matrix(one)
+    said = dict(zip(one.columns, one.counts[one.rows.index(NOTHING)], strict=True)) if NOTHING in one.rows else {}
+    explained = any(count for kind, count in said.items() if kind != NOTHING)
+    return [*matrix(one), *(["", TRAPS_KIND] if explained else [])]
 
 
 def misses(grades: Iterable[Grade]) -> list[str]:
