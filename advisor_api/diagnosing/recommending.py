@@ -81,7 +81,7 @@ def _facts(diagnosis: Diagnosis, found: Found, told: Told) -> Facts:
     )
     return Facts(
         label=told.job or "the attempt",
-        state=JobState.FAILED if diagnosis.assumed else attempt.state,
+        state=JobState.FAILED if attempt.state is JobState.GONE and diagnosis.assumed else attempt.state,
         word=told.word or "as the text shows",
         partition=told.partition,
         node_count=nodes,

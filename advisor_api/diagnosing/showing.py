@@ -48,6 +48,8 @@ def page_of(verdict: Mapping[str, Any], because: str, files: int, size: int) -> 
             ("Proof", list(_proof(verdict))),
             ("What else", list(_rivals(verdict)) or ["nothing else is as likely"]),
         ]
+    elif verdict["evidence"]:
+        parts.append(("Noticed", list(_proof(verdict))))
     parts += [
         ("What to do", [_action(verdict, because)]),
         ("Missing", [safe(one) for one in verdict["missing_evidence"]] or ["nothing"]),
@@ -60,7 +62,12 @@ def _part(label: str, lines: Sequence[str]) -> Iterator[str]:
     for number, line in enumerate(lines):
         begin = f"{label if number == 0 else '':{LABEL}}"
         yield from textwrap.wrap(
-            line, WIDTH, initial_indent=begin, subsequent_indent=" " * (LABEL + 2), break_on_hyphens=False
+            line,
+            WIDTH,
+            initial_indent=begin,
+            subsequent_indent=" " * (LABEL + 2),
+            break_on_hyphens=False,
+            break_long_words=False,
         ) or [begin.rstrip()]
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 from advisor_api.diagnosing.recommending import Recommendation
 from detectors.attribution.ending import NEVER
+from detectors.attribution.evidence_status import EvidenceStatus
 from detectors.catalogue.layer import Layer
 from detectors.diagnosing.accounting import Told
 from detectors.diagnosing.judging import Diagnosis
@@ -15,6 +16,7 @@ from schedulers.states import JobState
 NOTHING = "none"
 POLICY = "default"
 CLOCK_DOUBT_SECONDS = 5
+_CAUSE = ("signature_id", "text", "fingerprint", "evidence_status", "confidence", "calibration")
 _NAMESPACE = uuid.UUID("3f7f2b52-6d0c-5d3e-9a55-3d9a0d3f1c11")
 _NOT_YET = {
     "hardware": "kernel log and health checks of the host show nothing",
@@ -32,9 +34,7 @@ _NOT_YET = {
 def verdict_of(diagnosis: Diagnosis, answer: Answer, told: Told, advised: Recommendation) -> dict[str, Any]:
     """The verdict as JSON values."""
     body = diagnosis.judgement.body
-    nothing = diagnosis.nothing
-    detection, cause = body["detection"], body["root_cause"]
-    rivals = [] if nothing else body["hypotheses"]
+    rivals = [] if diagnosis.nothing else body["hypotheses"]
     return {
         "schema_version": body["schema_version"],
         "verdict_id": str(uuid.uuid5(_NAMESPACE, body["input_hash"])),
@@ -45,30 +45,7 @@ def verdict_of(diagnosis: Diagnosis, answer: Answer, told: Told, advised: Recomm
         "engine_version": body["engine_version"],
         "catalogue_version": body["catalogue_version"],
         "workload": _workload(diagnosis, told),
-        "detection": {
-            "kind": NOTHING if nothing else detection["kind"],
-            "signal": None if nothing else detection["signal"],
-            "event_time": None if nothing else _time(detection["event_time"]),
-            "seen_at": None,
-            "latency_s": None,
-            "witnesses": [] if nothing else _witnesses(detection["witnesses"], told),
-        },
-        "outcome": {
-            "layer": NOTHING if nothing else body["outcome"]["layer"],
-            "domain": NOTHING if nothing else body["outcome"]["domain"],
-            "compound": [],
-            "label": "Nothing found" if nothing else body["outcome"]["label"],
-        },
-        "root_cause": {
-            "signature_id": None if nothing else cause["signature_id"],
-            "text": None if nothing else cause["text"],
-            "fingerprint": None if nothing else cause["fingerprint"],
-            "evidence_status": cause["evidence_status"],
-            "confidence": 0.0 if nothing else cause["confidence"],
-            "calibration": cause["calibration"],
-        },
-        "affected_entity": {"kind": "none", "id": None} if nothing else body["affected_entity"],
-        "implicated": [] if nothing else [_implicated(one, body) for one in body["implicated"]],
+        **(_nothing() if diagnosis.nothing else _something(body, told)),
         "symptoms": [_symptom(one) for one in body["symptoms"]],
         "evidence": [_evidence(one, answer, rivals) for one in body["evidence"]],
         "hypotheses": _hypotheses(rivals),
@@ -76,7 +53,6 @@ def verdict_of(diagnosis: Diagnosis, answer: Answer, told: Told, advised: Recomm
         "vetoed": body.get("vetoed", []),
         "missing_evidence": missing_evidence(diagnosis, answer, told),
         "coverage": _coverage(diagnosis, body["coverage"]),
-        "timeline": [] if nothing else [{"t": _time(one["t"]), "what": one["what"]} for one in body["timeline"]],
         "progress": {
             name: body["progress"][name] for name in ("last_step", "last_checkpoint", "max_step_before", "advance")
         },
@@ -86,6 +62,45 @@ def verdict_of(diagnosis: Diagnosis, answer: Answer, told: Told, advised: Recomm
         },
         "recommendation": advised.fields(),
         "input_hash": body["input_hash"],
+    }
+
+
+def _something(body: Mapping[str, Any], told: Told) -> dict[str, Any]:
+    """What was found."""
+    detection, outcome, cause = body["detection"], body["outcome"], body["root_cause"]
+    return {
+        "detection": {
+            "kind": detection["kind"],
+            "signal": detection["signal"],
+            "event_time": _time(detection["event_time"]),
+            "seen_at": None,
+            "latency_s": None,
+            "witnesses": [one for one in detection["witnesses"] if one != "scheduler" or told.state is not None],
+        },
+        "outcome": {
+            "layer": outcome["layer"],
+            "domain": outcome["domain"],
+            "compound": outcome.get("compound", []),
+            "label": outcome["label"],
+        },
+        "root_cause": {name: cause[name] for name in _CAUSE},
+        "affected_entity": {name: body["affected_entity"][name] for name in ("kind", "id")},
+        "implicated": [_implicated(one, body) for one in body["implicated"]],
+        "timeline": [{"t": _time(one["t"]), "what": one["what"]} for one in body["timeline"]],
+    }
+
+
+def _nothing() -> dict[str, Any]:
+    """The same where nothing was found."""
+    detection = dict.fromkeys(("signal", "event_time", "seen_at", "latency_s"))
+    cause = {**dict.fromkeys(_CAUSE), "evidence_status": EvidenceStatus.UNKNOWN.value, "confidence": 0.0}
+    return {
+        "detection": {"kind": NOTHING, **detection, "witnesses": []},
+        "outcome": {"layer": NOTHING, "domain": NOTHING, "compound": [], "label": "Nothing found"},
+        "root_cause": cause,
+        "affected_entity": {"kind": NOTHING, "id": None},
+        "implicated": [],
+        "timeline": [],
     }
 
 
@@ -117,10 +132,6 @@ def _workload(diagnosis: Diagnosis, told: Told) -> dict[str, Any]:
         "framework": None,
         "phase": attempt.phase,
     }
-
-
-def _witnesses(witnesses: Sequence[str], told: Told) -> list[str]:
-    return [one for one in witnesses if one != "scheduler" or told.state is not None]
 
 
 def _implicated(one: Mapping[str, Any], body: Mapping[str, Any]) -> dict[str, Any]:

@@ -22,6 +22,9 @@ from detectors.diagnosing.folding import Found
 from schedulers.states import FAILURES, FINAL, JobState
 
 RECOVERED = "cause.recovered"
+DECIDED = {"slurm.time_limit": JobState.TIMEOUT, "slurm.preempt": JobState.PREEMPTED}
+"""Lines of the scheduler that tell the end of a job, whatever else the text shows."""
+CANCELLED = "slurm.cancelled"  # of a step it may be the answer to a task that failed: only where nothing did
 _OF_FRAMEWORK = frozenset({Layer.FRAMEWORK, Layer.FRAMEWORK_COMM})
 
 
@@ -56,15 +59,21 @@ def diagnose(found: Found, told: Told) -> Diagnosis:
 
 
 def _state(found: Found, told: Told) -> tuple[JobState, bool]:
+    """The scheduler's word; else what the text shows, and that it is taken from there."""
     if told.state is not None:
         return told.state, False
     open_ones = [finding for key, finding in found.findings.items() if key not in found.ended]
-    causes = [one for one in open_ones if is_cause(one.kind, one.role, one.basis)]
-    if any(one.kind is AnomalyKind.CRASH for one in causes):
+    signatures = {one.signature for one in open_ones}
+    decided = next((state for name, state in DECIDED.items() if name in signatures), None)
+    if decided is not None:
+        return decided, True
+    if any(one.kind is AnomalyKind.CRASH and is_cause(one.kind, one.role, one.basis) for one in open_ones):
         return JobState.GONE, True
-    stands_still = any(one.kind in JUDGED_ALIVE for one in open_ones)
-    victims = any(_victim(one) for one in open_ones)
-    over = victims and not stands_still and found.progress.phase != "ended"
+    if any(one.kind in JUDGED_ALIVE for one in open_ones):
+        return JobState.RUNNING, False
+    if CANCELLED in signatures:
+        return JobState.CANCELLED, True
+    over = any(_victim(one) for one in open_ones) and found.progress.phase != "ended"
     return (JobState.GONE, True) if over else (JobState.RUNNING, False)
 
 

@@ -15,9 +15,9 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from io import BufferedReader, RawIOBase
+from io import BufferedReader
 from pathlib import Path
-from typing import BinaryIO, cast
+from typing import Any, BinaryIO, cast
 
 STDIN = "-"
 STDIN_NAME = "(standard input)"
@@ -95,12 +95,25 @@ def written_at(place: Place) -> datetime | None:
     return None
 
 
+class _Unpacked(BufferedReader):
+    """Closes the packed file with its content."""
+
+    def __init__(self, content: Any, packed: BufferedReader) -> None:
+        super().__init__(content)
+        self._packed = packed
+
+    def close(self) -> None:
+        """Both."""
+        super().close()
+        self._packed.close()
+
+
 def _unpacked(raw: BufferedReader, head: bytes) -> BufferedReader | None:
     if head.startswith(_GZIP):
-        return BufferedReader(cast(RawIOBase, gzip.GzipFile(fileobj=raw, mode="rb")))
+        return _Unpacked(gzip.GzipFile(fileobj=raw, mode="rb"), raw)
     if head.startswith(_BZIP2):
-        return BufferedReader(cast(RawIOBase, bz2.BZ2File(raw)))
-    return BufferedReader(cast(RawIOBase, lzma.LZMAFile(raw))) if head.startswith(_XZ) else None
+        return _Unpacked(bz2.BZ2File(raw), raw)
+    return _Unpacked(lzma.LZMAFile(raw), raw) if head.startswith(_XZ) else None
 
 
 def _files(folder: Path) -> Iterator[Path]:

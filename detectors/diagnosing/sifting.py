@@ -115,7 +115,7 @@ class _Sieve:
         self._candidates = matcher().candidates
         self._reports = Tracebacks({})
         self._labels: set[str] = set()
-        self._partial = False
+        self._partial = clean(text_of(lead.rstrip(b"\n").rpartition(b"\n")[2])).partial
         starts = [at for at in (lead.find(head) for head in _HEADS) if at >= 0]
         if starts:
             for line in lead[lead.rfind(b"\n", 0, min(starts)) + 1 :].split(b"\n"):
