@@ -1,5 +1,6 @@
 """How do the clusters stand? A fixed number of queries, however many clusters and jobs there are."""
 
+from collections import Counter
 from dataclasses import dataclass, field
 from datetime import datetime
 
@@ -15,6 +16,12 @@ from workloads.models import Attempt, Cluster
 
 _LIVE = [state.value for state in LIVE]
 _WAITING = [state.value for state in WAITING]
+
+_LEFT_OUT = {
+    "nobody": "{} lines belong to no watched attempt.",
+    "several": "{} lines fit several attempts and were given to none: map the label restart.",
+    "uncertain": "{} times more lines came in one instant than the store gives at once.",
+}
 
 
 @dataclass(frozen=True)
@@ -81,6 +88,16 @@ def sources_of(cluster: Cluster) -> list[SourceRow]:
         .annotate(streams=Count("pk"), moved_at=Max("moved_at"))
     )
     return [SourceRow(**row) for row in rows]
+
+
+def left_out_of(cluster: Cluster) -> list[str]:
+    """Lines of the cluster's log store that reached no attempt, as sentences; none when there are none."""
+    if not cluster.log_store:
+        return []
+    counts: Counter[str] = Counter()
+    for position in Feed.objects.filter(cluster=cluster, attempt=None).values_list("position", flat=True):
+        counts.update({name: int(position.get(name, 0)) for name in _LEFT_OUT})
+    return [sentence.format(counts[name]) for name, sentence in _LEFT_OUT.items() if counts[name]]
 
 
 def blind_attempts(cluster: Cluster, limit: int = 50) -> list[Attempt]:

@@ -16,7 +16,7 @@ from advisor_api.policy.advice_state import AdviceState
 from audit.models import AuditEvent
 from console.advice_lines import advice_on, excluded_on, open_advice, rules_said
 from console.asking import Asked, Scope, key_of, topics_of, version_of
-from console.cluster_rows import blind_attempts, cluster_rows, lease_of, sources_of
+from console.cluster_rows import blind_attempts, cluster_rows, lease_of, left_out_of, sources_of
 from console.evidence import judgement_of, quotes_from
 from console.in_short import in_short
 from console.job_list import job_page
@@ -191,6 +191,7 @@ def cluster_health(asked: Asked) -> Context:
     return {
         "row": cluster_rows(asked.now, cluster)[0],
         "sources": sources_of(cluster),
+        "left_out": left_out_of(cluster),
         "blind": blind_attempts(cluster),
         "lease": lease_of(cluster),
         "may_switch": "workloads.switch_mode" in asked.may,

@@ -45,8 +45,8 @@ class StreamNews:
 class News:
     """Everything read of one attempt in one turn.
 
-    `troubles`: what the sources say of the whole attempt. `moved_at`: when a line of it was stored last. `late`: how
-    long after the end lines may still come, as nothing shows their end; zero where one does.
+    `troubles`: what the sources say of the whole attempt. `moved_at`: when a line of it was stored last. `late`:
+    how long after the end lines may still come where nothing shows their end.
     """
 
     attempt: Attempt

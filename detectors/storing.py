@@ -35,7 +35,7 @@ def store(
 ) -> None:
     """Store some turns in one transaction. Raises `Overtaken`, or `IntegrityError` for the same reason.
 
-    `first` is the compare-and-swap of whoever reads for a whole cluster, and raises `Overtaken`. It stands for those
+    `first` is the compare-and-swap of whoever reads for a whole cluster, and raises `Overtaken`. It replaces those
     of the attempts: one that was made due meanwhile stays due.
     """
     turned = [one for one, _cuts in turns]

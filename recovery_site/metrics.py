@@ -122,6 +122,9 @@ def cluster_gauges() -> Iterator[Metric]:
     unseen = GaugeMetricFamily(
         "rekindle_cannot_see_seconds", "How long the scheduler is unseen", labels=("cluster",)
     )
+    unheard = GaugeMetricFamily(
+        "rekindle_log_store_unseen_seconds", "How long the log store is unseen", labels=("cluster",)
+    )
     lag = GaugeMetricFamily("rekindle_observe_lag_seconds", "How much a poll is overdue", labels=("cluster",))
     names = [state.value for state in LIVE]
     counts = {
@@ -136,8 +139,9 @@ def cluster_gauges() -> Iterator[Metric]:
         live.add_metric((cluster.name,), row["live"])
         blind.add_metric((cluster.name,), row["blind"])
         unseen.add_metric((cluster.name,), _age(cluster.cannot_see_since, now))
+        unheard.add_metric((cluster.name,), _age(cluster.log_store_unseen_since, now))
         lag.add_metric((cluster.name,), _age(cluster.observe_due_at, now))
-    yield from (live, blind, unseen, lag)
+    yield from (live, blind, unseen, unheard, lag)
 
 
 def advice_states() -> GaugeMetricFamily:

@@ -24,7 +24,7 @@ class Record:
 
     `offset` is the byte offset of its first byte, `line` the decoded text without its newline, cut to
     `LINE_LIMIT`. `read_at` is the file time of the read that first showed it. `host` and `rank` are what the
-    stream itself tells (a file per node or per task), `None` when it tells nothing. `of_node`: the node wrote it and
+    stream itself tells (a file per node or per task), `None` when it tells nothing. `of_node`: the node wrote it,
     not the job, so it is no sign of life.
     """
 

@@ -8,13 +8,16 @@ import pytest
 from django.conf import settings
 from django.contrib.auth.models import User
 from django.test import Client
+from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 
 from console.asking import CLOCK, Scope
 from console.panels import PANELS
 from console.rendering import Bodies
+from detectors.models import Feed
 from tests.console import sample
 from tests.console.sample import Sample
+from workloads.models import Cluster
 
 TEMPLATES = Path(settings.BASE_DIR) / "templates" / "console" / "panels"
 
@@ -134,6 +137,17 @@ def test_only_who_may_switch_sees_the_switch(cast: dict[str, User], rows: Sample
         client.force_login(cast[who])
         seen[who] = "Switch mode" in client.get("/panels/cluster_health/demo").content.decode()
     assert seen == {"admin": True, "viewer": False, "operator": False}
+
+
+def test_a_log_store_that_cannot_be_seen_is_said_where_clusters_are(as_viewer: Client, rows: Sample) -> None:
+    Cluster.objects.update(
+        log_store="loki", log_store_unseen_since=timezone.now(), log_store_unseen_reason="no <b>answer</b>"
+    )
+    Feed.objects.create(cluster=Cluster.objects.get(name="demo"), source="loki", position={"several": 3})
+    shown = as_viewer.get("/panels/cluster_health/demo").content.decode()
+    assert "Cannot see the log store" in shown and "no &lt;b&gt;answer&lt;/b&gt;" in shown
+    assert "3 lines fit several attempts" in shown and "belong to no watched attempt" not in shown
+    assert "Cannot see the log store" in as_viewer.get("/panels/clusters").content.decode()
 
 
 KEY = ("clusters", "", "v1", frozenset())

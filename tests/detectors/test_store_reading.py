@@ -6,19 +6,20 @@ from unittest import mock
 
 import pytest
 
+from advisor_api.models import Advice
+from advisor_api.tasks import decide_due
 from audit.models import AuditEvent
 from detectors import store_reading, storing, tasks
 from detectors.models import Anomaly, Excerpt, Feed, Verdict, Watch
 from detectors.store_claims import Claim, claim_cluster, due_clusters
 from detectors.store_reading import read_cluster
 from detectors.stores.store import Answer, Request, StoreTrouble
-from detectors.stores.victorialogs import stamp_of
 from schedulers.states import JobState
 from tests.detectors.rows import ECC, again, end, make_attempt, make_cluster, make_nodes, megatron
 from tests.detectors.stores.pretend import Pretend
 from tests.detectors.stores.served import served
 from tests.detectors.test_reading import counting, seen
-from workloads.models import Attempt, Cluster, Job
+from workloads.models import Attempt, Cluster
 
 pytestmark = pytest.mark.django_db
 LABELS = {"job_id": "job_id", "node": "node", "rank": "rank", "filename": "filename"}
@@ -399,7 +400,7 @@ class TestFiles:
 
 
 @pytest.mark.parametrize("kind", ["loki", "victorialogs"])
-def test_a_crash_is_detected_and_judged_over_the_network(kind: str) -> None:
+def test_a_crash_is_detected_judged_and_advised_on_over_the_network(kind: str) -> None:
     """The whole way with an HTTP server: a job that trains, loses a GPU and fails."""
     pretend = Pretend(kind)
     with served(pretend.answer) as address:
@@ -418,4 +419,6 @@ def test_a_crash_is_detected_and_judged_over_the_network(kind: str) -> None:
     verdict = Verdict.objects.get()
     assert verdict.sentence.endswith("on n03") and verdict.action == "restart_exclude"
     assert Anomaly.objects.get(signature="cuda.ecc").nodes == ["n03"]
-    assert Job.objects.get().cluster == cluster and stamp_of(0).startswith("1970")
+    decide_due()
+    advice = Advice.objects.get()
+    assert advice.attempt == attempt and advice.operation == "restart"

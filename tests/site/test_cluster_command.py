@@ -121,3 +121,30 @@ def test_a_cluster_with_a_history_is_forgotten_and_its_trail_is_kept(
     assert not Advice.objects.exists()
     assert not Verdict.objects.exists()
     assert AuditEvent.objects.filter(type="configuration", cluster="alpha").exists()
+
+
+STORE = (
+    "--log-store",
+    "loki",
+    "--log-store-address",
+    "https://loki.example.org:3100",
+    "--job-lines",
+    '{job_id!=""}',
+)
+
+
+def test_a_cluster_with_a_log_store_is_added(capsys: pytest.CaptureFixture[str]) -> None:
+    told = said(
+        capsys, "add", "beta", *STORE, "--label", "job_id=slurm_job", "--tenant", "a", "--credential", "loki"
+    )
+    assert "Without --log-root" not in told
+    cluster = Cluster.objects.get(name="beta")
+    assert (cluster.log_store, cluster.log_store_labels) == ("loki", {"job_id": "slurm_job"})
+    Cluster.objects.update(log_store_unseen_since=NOW, log_store_unseen_reason="no answer")
+    assert "cannot see the log store: no answer" in said(capsys, "list")
+
+
+def test_a_log_store_without_the_label_of_the_job_is_refused_in_one_sentence() -> None:
+    with pytest.raises(CommandError, match="log_store_labels: Say which label holds the job's number"):
+        call_command("cluster", "add", "beta", *STORE)
+    assert not Cluster.objects.exists()

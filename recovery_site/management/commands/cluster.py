@@ -19,9 +19,11 @@ from audit.actor_kind import ActorKind
 from audit.event_type import EventType
 from audit.level import Level
 from audit.trail import Actor, Entry, record
+from detectors.store_looking import look_at_store
 from recovery_site.forgetting import forget
 from schedulers.opening import open_scheduler
 from schedulers.port import SchedulerError
+from workloads.log_stores import MAPPED, STORE_KINDS
 from workloads.mode import Mode
 from workloads.models import Cluster
 from workloads.subjects import subject_of_cluster
@@ -47,6 +49,17 @@ class Command(BaseCommand):
         add.add_argument("--partition", action="append", default=[], help="watch only this one; may be repeated")
         add.add_argument("--log-root", action="append", default=[], help="folder below which logs may be read")
         add.add_argument("--log-pattern", action="append", default=[], help="e.g. /logs/%%u/%%x_%%j_%%t.log")
+        add.add_argument(
+            "--log-store", default="", choices=["", *dict(STORE_KINDS)], help="read the lines of all jobs there"
+        )
+        add.add_argument("--log-store-address", default="", metavar="URL", help="e.g. https://loki:3100")
+        add.add_argument("--job-lines", default="", metavar="SELECTOR", help="the lines of all jobs in the store")
+        add.add_argument("--node-lines", default="", metavar="SELECTOR", help="the kernel lines of all nodes there")
+        add.add_argument(
+            "--label", action="append", default=[], metavar="NAME=LABEL", help=f"of {', '.join(MAPPED)}"
+        )
+        add.add_argument("--tenant", default="", help="X-Scope-OrgID of Loki, ACCOUNT:PROJECT of VictoriaLogs")
+        add.add_argument("--credential", default="", metavar="NAME", help="a file in the credentials folder")
         add.add_argument("--limit", action="append", default=[], metavar="NAME=SECONDS", help="a detector limit")
         add.add_argument("--poll-seconds", type=float, default=15.0)
         commands.add_parser("list", help="names, modes and when each was last seen")
@@ -92,6 +105,13 @@ class Command(BaseCommand):
             partitions=options["partition"],
             log_roots=options["log_root"],
             log_patterns=options["log_pattern"],
+            log_store=options["log_store"],
+            log_store_address=options["log_store_address"],
+            log_store_job_lines=options["job_lines"],
+            log_store_node_lines=options["node_lines"],
+            log_store_labels=dict(map(_label, options["label"])),
+            log_store_tenant=options["tenant"],
+            log_store_credential=options["credential"],
             detector_limits=dict(map(_limit, options["limit"])),
             poll_seconds=options["poll_seconds"],
         )
@@ -100,13 +120,17 @@ class Command(BaseCommand):
             cluster.save()
             _tell(cluster, "added the cluster, in monitor mode")
         self.stdout.write(f"{cluster.name} is watched in monitor mode: nothing on it will be changed.")
-        if not cluster.log_roots:
-            self.stdout.write("Without --log-root no log may be read: every job will be shown as blind.")
+        if not cluster.log_roots and not cluster.log_store:
+            self.stdout.write(
+                "Without --log-root or --log-store no log may be read: every job will be shown as blind."
+            )
 
     def _list(self, _options: dict[str, Any]) -> None:
         for cluster in Cluster.objects.all():
             seen = f"seen {cluster.seen_at:%Y-%m-%d %H:%M:%S} UTC" if cluster.seen_at else "never seen"
             blind = f"; cannot see: {cluster.cannot_see_reason}" if cluster.cannot_see_since else ""
+            if cluster.log_store_unseen_since:
+                blind += f"; cannot see the log store: {cluster.log_store_unseen_reason}"
             self.stdout.write(f"{cluster.name:<24} {cluster.mode:<8} {seen}{blind}")
 
     def _look(self, options: dict[str, Any]) -> None:
@@ -128,6 +152,8 @@ class Command(BaseCommand):
             if not os.access(root, os.R_OK | os.X_OK):
                 why = "cannot be read by this user" if os.path.isdir(root) else "is no folder here"
                 self.stdout.write(f"The log root {root} {why}: jobs that write there will be blind.")
+        if cluster.log_store:
+            self.stdout.write(look_at_store(cluster, timezone.now()))
         if limits.min_job_age < 120:
             self.stdout.write(f"MinJobAge is {limits.min_job_age} s: below 120 s a failed job may vanish too soon.")
 
@@ -197,6 +223,11 @@ def _limit(text: str) -> tuple[str, float]:
         return name, float(seconds)
     except ValueError:
         raise ValueError(f"--limit {text!r}: write NAME=SECONDS.") from None
+
+
+def _label(text: str) -> tuple[str, str]:
+    name, _, label = text.partition("=")
+    return name, label
 
 
 def _sentences(error: ValidationError) -> list[str]:
