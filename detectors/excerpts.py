@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from detectors.catalogue.records import Evidence
+from detectors.catalogue.texts import text_of
 from detectors.gathering import StreamNews
 from detectors.models import Excerpt
-from detectors.sources.lines import text_of
 from detectors.turned import Turned
 
 LINES = 100  # before and after evidence

@@ -9,6 +9,7 @@ from datetime import datetime, timedelta
 from django.conf import settings
 
 from detectors.catalogue.records import Record
+from detectors.catalogue.texts import joined, size_of
 from detectors.models import Feed, Watch
 from detectors.sources import SOURCES
 from detectors.sources.source import Asked, Found, Known, Portion, Position, Source, Stream
@@ -53,7 +54,7 @@ class News:
     asked: Asked
     watches: Mapping[str, Watch]
     streams: tuple[StreamNews, ...] = ()
-    records: tuple[Record, ...] = ()
+    records: Sequence[Record] = ()
     tried: tuple[str, ...] = ()
     troubles: tuple[str, ...] = ()
     moved_at: datetime | None = None
@@ -206,7 +207,7 @@ def _read(reading: _Reading, stored: Stored, before: Before) -> News:
             next((position for other, position in reversed(earlier) if other < attempt.pk), {}),
         )
         portion = source.read(asked, stream, known, min(most, left), reading.now)
-        left -= sum(len(record.line) for record in portion.records)
+        left -= size_of(portion.records)
         lines_left -= len(portion.records)
         streams.append(StreamNews(source, portion, feed))
     streams.sort(key=lambda news: news.stream.name)
@@ -215,7 +216,7 @@ def _read(reading: _Reading, stored: Stored, before: Before) -> News:
         asked=asked,
         watches=stored.watches[attempt.pk],
         streams=tuple(streams),
-        records=tuple(record for news in streams for record in news.portion.records),
+        records=joined(news.portion.records for news in streams),
         tried=tuple(path for _source, place in found for path in place.tried),
         troubles=tuple(place.trouble for _source, place in found if place.trouble),
         moved_at=max((feed.moved_at for feed in feeds.values() if feed.moved_at), default=None),

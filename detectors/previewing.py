@@ -19,8 +19,9 @@ from detectors.catalogue.entries import Signature
 from detectors.catalogue.readings import Reader
 from detectors.catalogue.records import Context, Record
 from detectors.catalogue.site import hostile_lines
+from detectors.catalogue.texts import text_of
 from detectors.models import Anomaly, Excerpt
-from detectors.sources.lines import split, text_of
+from detectors.sources.lines import split
 from schedulers.states import JobState
 from workloads.limits import effective_limits
 from workloads.models import Attempt, Cluster

@@ -8,9 +8,9 @@ from datetime import UTC, datetime, timedelta
 from django.db.models import Q
 
 from detectors.catalogue.records import LINE_LIMIT, Record
+from detectors.catalogue.texts import text_of
 from detectors.gathering import News, Stored, StreamNews, ask, stream_key
 from detectors.models import Feed
-from detectors.sources.lines import text_of
 from detectors.sources.source import Asked, Found, Known, Portion, Position, Stream
 from detectors.stores.belonging import GRACE, Run, safe_host, safe_rank
 from detectors.stores.store import SECOND, Labels, Line

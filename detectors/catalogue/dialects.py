@@ -13,6 +13,7 @@ from detectors.catalogue.matching import Hit
 from detectors.catalogue.numerals import LARGEST
 
 STEPS, BARS, EPOCHS = 0, 1, 2
+PLAIN_DIGITS = 15  # a number of so many digits is the same as a float
 LONGEST_STEP_SECONDS = 7 * 86400.0
 
 _LOSS = re.compile(
@@ -130,8 +131,10 @@ def _loss(hit: Hit, text: str) -> tuple[float | None, bool | None]:
 
     Megatron leaves the field out when the loss is not a number, but also while it searches its loss scale.
     """
-    found = next((one for one in _LOSS.finditer(text) if _is_training_loss(text, one.start())), None)
-    if found is None:
+    for found in _LOSS.finditer(text):
+        if _is_training_loss(text, found.start()):
+            break
+    else:
         missing = hit.signature.id == "prog.megatron" and _SKIPPED.search(text) is None
         return None, True if missing else None
     value = float(found["loss"]) if found["loss"].count(".") < 2 else math.nan
@@ -179,5 +182,7 @@ def _scaled(word: str, unit: float) -> float | None:
 
 
 def _count(word: str | None) -> int | None:
+    if word and len(word) <= PLAIN_DIGITS and word.isascii() and word.isdecimal():
+        return int(word) if int(word) <= LARGEST else None
     value = _scaled(word, 1.0) if word else None
     return int(value) if value is not None and 0 <= value <= LARGEST else None

@@ -9,11 +9,15 @@ no text is invalid, and a literal of several bytes still matches itself.
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import re2
 
+from detectors.catalogue.literals import literals, without_digits
+
+DIGITS = b"0123456789"
+SEEN_LINES = 2048  # different lines, digits left out, whose candidates are remembered
+SEEN_BYTES = 1024  # of such a line at most
 _FILLER = re.compile(r"(?<!\\)(?:\.|\[\^\\n\])\{0,\d+\}")
 
 
@@ -34,8 +38,7 @@ def encoded(text: str) -> bytes:
     return text.encode("utf-8", "replace")
 
 
-@dataclass(frozen=True, slots=True)
-class Found:
+class Found(NamedTuple):
     """Where a pattern was found, in bytes of the encoded text, and what its named groups caught."""
 
     start: int
@@ -77,16 +80,21 @@ class Quick:
     """One pattern, searched with Python's backtracking engine: only for patterns that a test proves harmless."""
 
     def __init__(self, pattern: str) -> None:
-        self._search = re.compile(pattern.encode()).search
+        compiled = re.compile(pattern.encode())
+        self._search = compiled.search
+        self._names = sorted(compiled.groupindex, key=compiled.groupindex.__getitem__)
+        self._places = [compiled.groupindex[name] for name in self._names]
 
     def search(self, raw: bytes) -> Found | None:
         """The leftmost place, `None` when there is none."""
         found = self._search(raw)
         if found is None:
             return None
-        caught = found.groupdict()
-        words = {name: word.decode("utf-8", "replace") for name, word in caught.items() if word is not None}
-        return Found(found.start(), found.end(), words)
+        caught = found.group(0, *self._places)[1:] if self._places else ()
+        both = zip(self._names, caught, strict=True)
+        words = {name: word.decode("utf-8", "replace") for name, word in both if word is not None}
+        start, end = found.span()
+        return Found(start, end, words)
 
 
 def widened(pattern: str) -> str:
@@ -100,30 +108,60 @@ def widened(pattern: str) -> str:
 class Many:
     """Many patterns looked for in one pass over a line.
 
-    The pass finds the literals that every match of a pattern must hold (RE2's filter); the patterns whose literals
-    are all there are then searched one by one. A single automaton over whole patterns is a little faster on dull
-    lines, but its states fit no memory once lines vary, and then every line costs a hundredfold.
+    The pass finds the texts of which every match of a pattern holds one (`literals`); the patterns whose texts are
+    there are then searched one by one. A single automaton over whole patterns is a little faster on dull lines, but
+    its states fit no memory once lines vary, and then every line costs a hundredfold. Digits are left out, so that
+    the lines of one statement of a program are the same, and looked at once.
     """
 
     def __init__(self, patterns: Sequence[str], needs: Mapping[int, str] | None = None) -> None:
-        """`needs`: by number, a literal for patterns that hold none of three characters (`has_literal`)."""
-        given = needs or {}
-        self._numbers = [number for number in range(len(patterns)) if number not in given]
-        self._short = [(literal.encode(), number) for number, literal in sorted(given.items())]
-        filter_ = re2.Filter()
-        for number in self._numbers:
-            filter_.Add(widened(patterns[number]).encode(), options())
-        filter_.Compile()
-        self._candidates = filter_.Match
+        """`needs`: by number, a text of every match, for patterns that hold none of three characters."""
+        self._owners: dict[bytes, list[int]] = {}
+        self._always: list[int] = []
+        self._digitless: dict[int, Exact] = {}
+        for number, pattern in enumerate(patterns):
+            need = (needs or {}).get(number)
+            self._own(number, frozenset({need.encode()}) if need else literals(pattern))
+            if (blind := without_digits(pattern)) is not None:
+                self._digitless[number] = Exact(blind)
+        self._texts = list(self._owners)
+        set_ = re2.Set.SearchSet(options())
+        for text in self._texts:
+            set_.Add(re2.escape(text))
+        set_.Compile()
+        self._match = set_.Match
+        self._seen: dict[bytes, tuple[int, ...]] = {}
 
-    def candidates(self, raw: bytes) -> list[int]:
-        """The numbers of the patterns that the encoded text may hold, in no order; usually none."""
-        found = self._candidates(raw, True)
-        numbers = [self._numbers[one] for one in found] if found else []
-        for literal, number in self._short:
-            if literal in raw:
-                numbers.append(number)
-        return numbers
+    def _own(self, number: int, texts: frozenset[bytes] | None) -> None:
+        bare = {text.translate(None, DIGITS) for text in texts or (b"",)}
+        if b"" in bare:
+            self._always.append(number)
+            return
+        for text in bare:
+            self._owners.setdefault(text, []).append(number)
+
+    def candidates(self, raw: bytes) -> tuple[int, ...]:
+        """The numbers of the patterns that the encoded text may hold, rising; usually none."""
+        bare = raw.translate(None, DIGITS)
+        found = self._seen.get(bare)
+        if found is None:
+            found = self._look(bare)
+            if len(bare) <= SEEN_BYTES:
+                if len(self._seen) >= SEEN_LINES:
+                    self._seen.clear()
+                self._seen[bare] = found
+        return found
+
+    def _look(self, bare: bytes) -> tuple[int, ...]:
+        """The same for all texts that are this one without digits."""
+        numbers = set(self._always)
+        for place in self._match(bare) or ():
+            numbers.update(self._owners[self._texts[place]])
+        return tuple(number for number in sorted(numbers) if self._may_be_in(number, bare))
+
+    def _may_be_in(self, number: int, bare: bytes) -> bool:
+        exact = self._digitless.get(number)
+        return exact is None or exact.search(bare) is not None
 
 
 def has_literal(pattern: str) -> bool:

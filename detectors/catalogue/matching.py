@@ -14,6 +14,7 @@ from detectors.catalogue.catalogue import Catalogue, Lookalike, catalogue
 from detectors.catalogue.entries import SITE, CatalogueError, Signature
 from detectors.catalogue.refining import refined
 from detectors.catalogue.role import Role
+from detectors.catalogue.sieve import Sieve
 
 TRACEBACK = "traceback"
 RANK_MAP = "rank_map"
@@ -55,6 +56,7 @@ class Match:
 
 
 NOTHING = Match()
+_NO_MARKS: frozenset[str] = frozenset()
 
 
 class Matcher:
@@ -71,6 +73,7 @@ class Matcher:
         patterns = [s.pattern for s in self._signatures] + [mark for _, mark in MARKS]
         needs = {number: s.needs for number, s in enumerate(self._signatures) if s.needs}
         self.candidates = linear.Many(patterns, needs).candidates
+        self.sieve = Sieve(patterns)
         self._alike = linear.Many([alike.pattern for alike in self._lookalikes]).candidates
         self._exact: dict[str, linear.Exact | linear.Quick] = {}
         self.patterns = frozenset(_all_patterns(known))
@@ -85,14 +88,18 @@ class Matcher:
         `closing`: the line ends a traceback, so that no look-alike may hide it.
         """
         count = len(self._signatures)
-        marks = self._marks([number - count for number in candidates if number >= count], raw)
-        hits = self._hits([number for number in candidates if number < count], raw)
+        numbers = [number for number in candidates if number < count]
+        marks = _NO_MARKS
+        if len(numbers) < len(candidates):
+            marks = self._marks([number - count for number in candidates if number >= count], raw)
+        hits = self._hits(numbers, raw)
         if not hits:
             return Match(marks=marks) if marks else NOTHING
         faults = [hit for hit in hits if hit.signature.is_fault]
-        if faults:
-            faults = self._doubted(faults, raw, closing)
+        if not faults:
+            return Match(None, tuple(hits), marks)
         others = tuple(hit for hit in hits if not hit.signature.is_fault)
+        faults = self._doubted(faults, raw, closing)
         return Match(min(faults, key=_strength) if faults else None, others, marks)
 
     def _marks(self, numbers: list[int], raw: bytes) -> frozenset[str]:
@@ -120,7 +127,8 @@ class Matcher:
 
     def _hits(self, numbers: list[int], raw: bytes) -> list[Hit]:
         """The exact matches without the losers of the precedence, each seen at a second look."""
-        numbers.sort(key=self._order.__getitem__)
+        if len(numbers) > 1:
+            numbers.sort(key=self._order.__getitem__)
         hits: list[Hit] = []
         present: set[str] = set()
         for number in numbers:

@@ -1,7 +1,7 @@
 """Which of the records say something, who says it and when? From records to readings, one pass over a line."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
@@ -14,6 +14,7 @@ from detectors.catalogue.locating import Places, Speaker, numbers
 from detectors.catalogue.matching import Hit
 from detectors.catalogue.numerals import whole
 from detectors.catalogue.records import LINE_LIMIT, Context, Record
+from detectors.catalogue.texts import Text, pieces_of
 from detectors.catalogue.tracebacks import Closed, Tracebacks
 
 LABEL_LIMIT = 64  # characters from the start of a line within which a host's label ends
@@ -74,11 +75,11 @@ class Reader:
         }
 
     def read(self, records: Sequence[Record]) -> list[Reading]:
-        """The readings of `records`, in their order. Most lines cost one look at a set of patterns and no more."""
+        """The readings of `records`, in their order. Most lines of a text are not even split off."""
         candidates, tracebacks, partials = self._matcher.candidates, self._tracebacks.open, self._partials
         readings: list[Reading] = []
         labels = self.places.labels
-        for record in records:
+        for record in self._telling(records):
             line = record.line
             cleaned = None
             end = line.find(": ", 1, LABEL_LIMIT)
@@ -97,6 +98,28 @@ class Reader:
             if reading is not None:
                 readings.append(reading)
         return readings
+
+    def _telling(self, records: Sequence[Record]) -> Iterator[Record]:
+        """The records without lines of texts that cannot say anything."""
+        for piece in pieces_of(records):
+            if isinstance(piece, Text):
+                yield from self._sifted(piece)
+            else:
+                yield piece
+
+    def _sifted(self, text: Text) -> Iterator[Record]:
+        """Every line while a traceback or a line in parts is open, else those that the sieve finds."""
+        raw, find, at = text.raw, self._matcher.sieve.find, 0
+        while at <= len(raw):
+            if not self._tracebacks.open and not self._partials:
+                found = find(raw, at)
+                if found < 0:
+                    return
+                at = raw.rfind(b"\n", at, found) + 1 or at
+            end = raw.find(b"\n", at)
+            end = end if end >= 0 else len(raw)
+            yield text.record(at, end)
+            at = end + 1
 
     def _labelled(self, line: str, end: int) -> Cleaned:
         """A line that `pdsh`, `mpirun` or a program has labelled with its host."""
@@ -121,7 +144,7 @@ class Reader:
         match = self._matcher.match(raw, found, closing=closed is not None and not closed.ignored)
         if (match is matching.NOTHING and closed is None) or is_own(text, self._matcher.names):
             return None
-        if match.marks & {matching.RANK_MAP, matching.ADDRESS}:
+        if match.marks and match.marks & {matching.RANK_MAP, matching.ADDRESS}:
             self.places.learn_map(text)
         fault = match.fault
         if closed is not None:
@@ -188,8 +211,13 @@ class Reader:
         return tuple(dict.fromkeys(hosts)), tuple(dict.fromkeys(ranks))
 
 
+_NOBODY = Speaker()
+
+
 def _teller(said: Said, record: Record) -> Speaker:
     """Who tells a step or a checkpoint, from the wrapping and the stream alone: nobody is suspected for it."""
+    if said is NOTHING and record.host is None and record.rank is None:
+        return _NOBODY
     rank = said.rank if said.rank is not None else said.task if said.task is not None else record.rank
     return Speaker(record.host, rank, said.local_rank)
 

@@ -27,6 +27,7 @@ AHEAD_SECONDS = 5.0  # clocks of hosts differ
 FARTHEST_ZONE_SECONDS = 14 * 3600.0
 OLDEST = timedelta(days=30)
 WITNESSES = 3
+_AHEAD = timedelta(seconds=AHEAD_SECONDS)
 
 _WITHIN = 200  # characters from the start of a line in which a stamp is looked for
 _MONTHS = {
@@ -72,8 +73,7 @@ def parse(text: str, read_at: datetime) -> Stamp | None:
     for form, pattern in _FORMATS:
         found = pattern.search(head)
         if found is not None:
-            part = found.groupdict()
-            wall = _iso(part) if form == "iso" else _wall(part, read_at)
+            wall = _iso(found["iso"], found["z"]) if form == "iso" else _wall(found.groupdict(), read_at)
             if wall is not None:
                 return Stamp(wall, form)
     return None
@@ -94,7 +94,8 @@ class Zones:
         """The stamp in UTC when it is plausible, else `None`."""
         if stamp.wall.tzinfo is not None:
             return _plausible(stamp.wall.astimezone(UTC), read_at)
-        lead = (stamp.wall.replace(tzinfo=UTC) - read_at).total_seconds()
+        wall = stamp.wall.replace(tzinfo=UTC)
+        lead = (wall - read_at).total_seconds()
         known = self._offsets.get(stamp.form)
         fresh = _fresh_offset(lead)
         if known is None or lead > known + AHEAD_SECONDS:
@@ -105,8 +106,8 @@ class Zones:
             self._doubts.pop(stamp.form, None)
         elif self._agreed(stamp.form, fresh, read_at):
             self._learn(stamp.form, fresh)
-        moment = stamp.wall.replace(tzinfo=UTC) - timedelta(seconds=self._offsets[stamp.form])
-        return _plausible(moment, read_at)
+        offset = self._offsets[stamp.form]
+        return _plausible(wall - timedelta(seconds=offset) if offset else wall, read_at)
 
     def _learn(self, form: str, offset: float) -> None:
         self._offsets[form] = offset
@@ -132,16 +133,15 @@ def _fresh_offset(lead: float) -> float | None:
 
 
 def _plausible(moment: datetime, read_at: datetime) -> datetime | None:
-    ahead = timedelta(seconds=AHEAD_SECONDS)
-    return moment if read_at - OLDEST <= moment <= read_at + ahead else None
+    return moment if -OLDEST <= moment - read_at <= _AHEAD else None
 
 
-def _iso(part: Mapping[str, str | None]) -> datetime | None:
+def _iso(text: str, zone: str | None) -> datetime | None:
     try:
-        wall = datetime.fromisoformat(part["iso"] or "")
+        wall = datetime.fromisoformat(text)
     except ValueError:  # 30 February
         return None
-    return wall if part["z"] is None else _zoned(wall.replace(tzinfo=UTC), part["z"])
+    return wall if zone is None else _zoned(wall.replace(tzinfo=UTC), zone)
 
 
 def _wall(part: Mapping[str, str | None], read_at: datetime) -> datetime | None:

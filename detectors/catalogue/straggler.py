@@ -52,11 +52,11 @@ class Stretch:
 class Pace:
     """The stretches so far and the one that is open; JSON as its state.
 
-    `before`: moment and step of the last step line, `None` after a pause. `key` and `own`: the open finding and the
-    pace it was measured against.
+    `rows`: the stretches as JSON; most turns close none and need to know none. `before`: moment and step of the
+    last step line, `None` after a pause. `key` and `own`: the open finding and the pace it was measured against.
     """
 
-    stretches: list[Stretch] = field(default_factory=list)
+    rows: list[list[Any]] = field(default_factory=list)
     before: tuple[float, int] | None = None
     begun: float = 0.0
     seconds: float = 0.0
@@ -73,12 +73,14 @@ class Pace:
             return cls()
         plain = {name: state[name] for name in ("begun", "seconds", "steps", "lines", "key", "own")}
         before = (float(state["before"][0]), int(state["before"][1])) if state["before"] else None
-        return cls([Stretch(*row) for row in state["stretches"]], before, rates=list(state["rates"]), **plain)
+        return cls(list(state["stretches"]), before, rates=list(state["rates"]), **plain)
 
     def state(self) -> dict[str, Any]:
         """As JSON."""
-        rows = [[one.begun, round(one.seconds, 3), one.steps, one.rate] for one in self.stretches]
-        return {**vars(self), "stretches": rows, "before": list(self.before) if self.before else None}
+        plain = {
+            name: getattr(self, name) for name in ("begun", "seconds", "steps", "lines", "key", "own", "rates")
+        }
+        return {**plain, "stretches": self.rows, "before": list(self.before) if self.before else None}
 
     def see(self, step: int, at: float, rate: float | None, usual: float | None) -> None:
         """A step line of training. `usual`: seconds of one step, as far as they are known."""
@@ -102,23 +104,24 @@ class Pace:
         if self.seconds < least or self.lines < LINES:
             return False
         rate = statistics.median(self.rates) if len(self.rates) == self.lines else None
-        self.stretches = [*self.stretches, Stretch(self.begun, self.seconds, self.steps, rate)][-KEPT:]
+        self.rows = [*self.rows, [self.begun, round(self.seconds, 3), self.steps, rate]][-KEPT:]
         self.begun, self.seconds, self.steps, self.lines, self.rates = 0.0, 0.0, 0, 0, []
         return True
 
     @property
     def judged(self) -> list[Stretch]:
         """The last stretches."""
-        return self.stretches[-JUDGED:]
+        return [Stretch(*row) for row in self.rows[-JUDGED:]]
 
     @property
     def now(self) -> float:
         """Seconds for one step over the last stretches."""
-        return sum(one.seconds for one in self.judged) / sum(one.steps for one in self.judged)
+        judged = self.judged
+        return sum(one.seconds for one in judged) / sum(one.steps for one in judged)
 
     def slow_against(self, factor: float) -> float | None:
         """The job's own pace when it is that much slower now; `None` when it is not, or nobody knows."""
-        older = self.stretches[:-JUDGED]
+        older = [Stretch(*row) for row in self.rows[:-JUDGED]]
         if len(older) < OWN:
             return None
         own = statistics.median(one.pace for one in older)

@@ -8,6 +8,7 @@ from detectors.catalogue import DETECTORS
 from detectors.catalogue.detector import Known
 from detectors.catalogue.readings import Reader
 from detectors.catalogue.records import Context, Finding, Outcome, Record
+from detectors.catalogue.texts import spoke_at
 
 READER = "reader"
 """Key of the state that belongs to no detector: who runs where, zones, open tracebacks, unfinished lines."""
@@ -20,14 +21,14 @@ def turn(
 ) -> Outcome:
     """Fold `records` (in reading order, possibly none) into `states` (JSON, as given by the turn before).
 
-    Each record is looked at once. Findings are given again, with the same key and a higher count, whenever new
-    lines belong to them; `Outcome.ended` names findings that the records refuted. The result does not depend on how
-    records are cut into turns, except for hangs, which depend on `now`. A few megabytes a turn keep memory small.
+    Each record is looked at once, or not at all where its text shows that it says nothing. Findings are given
+    again, with the same key and a higher count, whenever new lines belong to them; `Outcome.ended` names
+    findings that the records refuted. The result does not depend on how records are cut into turns, except for
+    hangs, which depend on `now`. A few megabytes a turn keep memory small.
     """
     reader = Reader(_usable(states.get(READER)), context)
     readings = reader.read(records)
-    alive = (record.read_at for record in records if record.line.strip() and not record.of_node)
-    known = Known(line_at=max(alive, default=None))
+    known = Known(line_at=spoke_at(records))
     made: dict[str, Mapping[str, Any]] = {READER: {**reader.state(), "v": FORMAT}}
     findings: list[Finding] = []
     ended: list[str] = []

@@ -19,10 +19,11 @@ from detectors.catalogue.linear import encoded
 from detectors.catalogue.matching import MARKS, matcher
 from detectors.catalogue.records import LINE_LIMIT
 from detectors.catalogue.stamps import parse
+from detectors.catalogue.texts import text_of
 from detectors.catalogue.tracebacks import Tracebacks
 from detectors.diagnosing.blocks import Block
 from detectors.diagnosing.speakers import hosts_of
-from detectors.sources.lines import split, text_of
+from detectors.sources.lines import split
 
 FEW = 2_000  # lines of a block that are all asked for hosts
 AHEAD = 3  # lines behind one without a stamp in which its time is looked for
@@ -121,7 +122,7 @@ class _Sieve:
             for line in lead[lead.rfind(b"\n", 0, min(starts)) + 1 :].split(b"\n"):
                 self._follow(line, text_of(line))
 
-    def found(self, line: bytes) -> list[int] | None:
+    def found(self, line: bytes) -> Sequence[int] | None:
         """The numbers of the patterns that the line may hold; `None` when it says nothing."""
         if not line.isascii() or self._reports.open or self._partial or b"\x1b" in line or b"\r" in line:
             return self._wrapped(line)
@@ -132,7 +133,7 @@ class _Sieve:
             self._follow(line, text_of(line))
         return found
 
-    def _wrapped(self, line: bytes) -> list[int] | None:
+    def _wrapped(self, line: bytes) -> Sequence[int] | None:
         """A line with colours, a part of one, or one while an error report goes on."""
         text = text_of(line)
         going_on, part = bool(self._reports.open), self._partial

@@ -11,9 +11,9 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 
-from detectors.catalogue.records import Record
+from detectors.catalogue.texts import Lines, Text
 from detectors.sources.finding import FILES_LIMIT, paths_of, plain
-from detectors.sources.lines import split, text_of
+from detectors.sources.lines import split
 from detectors.sources.opening import Opened, Unreadable, opened, real_roots
 from detectors.sources.position import FilePosition, mark
 from detectors.sources.source import Asked, Found, Known, Portion, Position, Stream
@@ -188,18 +188,18 @@ def _portion(turn: _Turn, file: Opened, place: _Place, *, take_rest: bool = Fals
     return Portion(
         stream=turn.stream,
         position=position.stored() if position != turn.own else None,
-        records=_records(turn, found.lines, written_at),
+        records=_records(turn, found.pieces, written_at),
         at_end=end >= size or (partial and not turn.asked.ended),
         written_at=written_at,
         cut=found.cut,
     )
 
 
-def _records(turn: _Turn, lines: tuple[tuple[int, bytes], ...], written_at: datetime) -> tuple[Record, ...]:
+def _records(turn: _Turn, pieces: tuple[tuple[int, bytes], ...], written_at: datetime) -> Lines:
     """`read_at` is the file's time, held between the start and now: the job's owner can set it to anything."""
     read_at = min(max(written_at, turn.asked.started_at or written_at), turn.now)
     name, host, rank = turn.stream.name, turn.stream.host, turn.stream.rank
-    return tuple(Record(name, offset, text_of(line), read_at, host, rank) for offset, line in lines)
+    return Lines(Text(name, offset, raw, read_at, host, rank) for offset, raw in pieces)
 
 
 @contextmanager

@@ -1,25 +1,36 @@
 """Which complete lines stand in a chunk of a log?"""
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 
 from detectors.catalogue.records import LINE_LIMIT
 
 LINES_LIMIT = 50_000  # in one chunk: a log of empty lines must not become a million records at once
+_BLOCK = LINE_LIMIT // 2
 
 
 @dataclass(frozen=True)
 class Split:
-    """Lines with the offset of their first byte, the bytes used up, and what goes on in the next chunk.
+    """Whole lines, the bytes used up, and what goes on in the next chunk.
 
+    `pieces`: the offset of the first byte and the bytes of one or more lines, with newlines between them only.
     `skipping`: the chunk ends inside a line whose beginning was taken already. `cut` counts the lines cut. `more`:
     complete lines are left, as there were more than one turn takes.
     """
 
-    lines: tuple[tuple[int, bytes], ...]
+    pieces: tuple[tuple[int, bytes], ...]
     used: int
     skipping: bool = False
     cut: int = 0
     more: bool = False
+
+    @property
+    def lines(self) -> tuple[tuple[int, bytes], ...]:
+        """Each line by itself."""
+        return tuple(
+            (offset + start, line) for offset, raw in self.pieces for start, line in _with_starts(raw.split(b"\n"))
+        )
 
 
 def split(chunk: bytes, start: int, *, skipping: bool, take_rest: bool) -> Split:
@@ -35,35 +46,56 @@ def split(chunk: bytes, start: int, *, skipping: bool, take_rest: bool) -> Split
             return Split((), len(chunk), skipping=True)
         at = end + 1
     taken = _Taken([])
-    *complete, rest = chunk[at:].split(b"\n", LINES_LIMIT)
-    for line in complete:
-        taken.add(line, start + at)
-        at += len(line) + 1
-    if b"\n" in rest:  # there is more than one turn takes
-        return Split(tuple(taken.lines), at, cut=taken.cut, more=True)
+    last = chunk.rfind(b"\n", at)
+    more = last >= 0 and chunk.count(b"\n", at) > LINES_LIMIT
+    if more:
+        last = len(chunk) - len(chunk[at:].split(b"\n", LINES_LIMIT)[-1]) - 1
+    if last >= 0:
+        taken.add(chunk[at:last], start + at)
+        at = last + 1
+    if more:
+        return Split(tuple(taken.pieces), at, cut=taken.cut, more=True)
     return _rest(chunk, start, at, taken, take_rest)
-
-
-def text_of(line: bytes) -> str:
-    """The line as text that every database stores: no NUL, no lone surrogate."""
-    return line.decode("utf-8", "replace").replace("\0", "\ufffd")
 
 
 @dataclass
 class _Taken:
-    lines: list[tuple[int, bytes]]
+    pieces: list[tuple[int, bytes]]
     cut: int = 0
 
-    def add(self, line: bytes, start: int) -> None:
-        """Take a line, or its parts between carriage returns when it is too long, each cut to the limit."""
-        if len(line) <= LINE_LIMIT:
-            self.lines.append((start, line))
+    def add(self, raw: bytes, start: int) -> None:
+        """Take lines: together, as far as they are not too long."""
+        if not _has_long(raw):
+            self.pieces.append((start, raw))
             return
+        begun = at = 0
+        for line in raw.split(b"\n"):
+            if len(line) > LINE_LIMIT:
+                if at > begun:
+                    self.pieces.append((start + begun, raw[begun : at - 1]))
+                self._add_long(line, start + at)
+                begun = at + len(line) + 1
+            at += len(line) + 1
+        if at > begun:
+            self.pieces.append((start + begun, raw[begun:]))
+
+    def _add_long(self, line: bytes, start: int) -> None:
+        """The parts of a line between its carriage returns, each cut to the limit."""
         for part in line.split(b"\r"):
             if part:
-                self.lines.append((start, part[:LINE_LIMIT]))
+                self.pieces.append((start, part[:LINE_LIMIT]))
                 self.cut += len(part) > LINE_LIMIT
             start += len(part) + 1
+
+
+def _with_starts(lines: Sequence[bytes]) -> Iterator[tuple[int, bytes]]:
+    return zip(accumulate((len(line) + 1 for line in lines), initial=0), lines, strict=False)
+
+
+def _has_long(raw: bytes) -> bool:
+    """Whether a line may be longer than `LINE_LIMIT`: whichever is covers one of these blocks."""
+    places = range(0, len(raw) - _BLOCK + 1, _BLOCK)
+    return len(raw) > LINE_LIMIT and any(raw.find(b"\n", place, place + _BLOCK) < 0 for place in places)
 
 
 def _rest(chunk: bytes, start: int, at: int, taken: _Taken, take_rest: bool) -> Split:
@@ -74,9 +106,9 @@ def _rest(chunk: bytes, start: int, at: int, taken: _Taken, take_rest: bool) -> 
         at = drawn
     rest = chunk[at:]
     if len(rest) >= LINE_LIMIT:
-        taken.lines.append((start + at, rest[:LINE_LIMIT]))
-        return Split(tuple(taken.lines), len(chunk), skipping=True, cut=taken.cut + 1)
+        taken.pieces.append((start + at, rest[:LINE_LIMIT]))
+        return Split(tuple(taken.pieces), len(chunk), skipping=True, cut=taken.cut + 1)
     if rest and take_rest:
-        taken.lines.append((start + at, rest))
+        taken.pieces.append((start + at, rest))
         at = len(chunk)
-    return Split(tuple(taken.lines), at, cut=taken.cut)
+    return Split(tuple(taken.pieces), at, cut=taken.cut)

@@ -1,6 +1,6 @@
 """What does a source of records take, and what does it give?"""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Protocol
@@ -59,7 +59,7 @@ class Portion:
 
     stream: Stream
     position: Position | None
-    records: tuple[Record, ...] = ()
+    records: Sequence[Record] = ()
     at_end: bool = True
     written_at: datetime | None = None
     trouble: str = ""

@@ -8,11 +8,12 @@ import pytest
 
 from detectors.catalogue.catalogue import catalogue
 from detectors.catalogue.records import Finding, Record
+from detectors.catalogue.texts import text_of
 from detectors.catalogue.turning import turn
 from detectors.diagnosing.blocks import blocks
 from detectors.diagnosing.merging import Merger, Stream
 from detectors.diagnosing.sifting import Clock, Row, sift
-from detectors.sources.lines import split, text_of
+from detectors.sources.lines import split
 from tests.detectors.catalogue.building import context
 
 NOW = datetime(2026, 11, 29, tzinfo=UTC)
