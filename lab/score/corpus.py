@@ -35,8 +35,9 @@ def score_file(
     with tempfile.TemporaryDirectory(prefix="rekindle-corpus-", dir=place) as folder:
         for snippet in snippets:
             heard = hear(snippet.text, Path(folder))
-            grades[snippet.origin].append(grade_text(snippet, heard))
-            told = f"{sum(map(len, grades.values()))}/{len(snippets)} {snippet.name}"
-            say(f"{told}: {'; '.join(grades[snippet.origin][-1].wrong) or 'as labelled'}")
+            graded = grade_text(snippet, heard)
+            grades[snippet.origin].append(graded)
+            found = "; ".join(graded.wrong) or ("as labelled" if graded.counted else f"not counted: {graded.why}")
+            say(f"{sum(map(len, grades.values()))}/{len(snippets)} {snippet.name}: {found}")
     parts = tuple(Part(PARTS[origin], tuple(some)) for origin, some in grades.items() if some)
     return Card("corpus", replace(meta, source=path.name), parts)
