@@ -126,9 +126,11 @@ class _Sieve:
         """The numbers of the patterns that the line may hold; `None` when it says nothing."""
         if not line.isascii() or self._reports.open or self._partial or b"\x1b" in line or b"\r" in line:
             return self._wrapped(line)
+        if line[:1].isdigit() and b" P " in line[:64]:
+            return self._wrapped(line)
         found = self._candidates(line)
         if not found:
-            return self._wrapped(line) if line[:1].isdigit() and b" P " in line[:64] else None
+            return None
         if b"Traceback (most" in line or b"Exception ignored in" in line:
             self._follow(line, text_of(line))
         return found
