@@ -12,7 +12,7 @@ from detectors.health_events import sentence_of
 from detectors.models import HealthEvent
 from workloads.models import Attempt
 
-MOST = 200  # events of one attempt; the fatal ones first
+MOST = 100  # events of one attempt; the fatal ones first
 
 
 def health_of(attempt: Attempt, nodes: Collection[str]) -> tuple[Symptom, ...]:

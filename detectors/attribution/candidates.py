@@ -11,7 +11,7 @@ from detectors.attribution.facts import Facts, Symptom
 from detectors.attribution.hosts import Named, named_by
 from detectors.attribution.judgement import RuleOutcome
 from detectors.attribution.tiers import VICTIM, Tier, tier_of
-from detectors.attribution.told import LATE, before_boot, joins, reasons_told
+from detectors.attribution.told import LATE, before_boot, is_reason, joins, reasons_told
 from detectors.catalogue.health import BASIS
 from detectors.catalogue.kind import AnomalyKind
 from detectors.catalogue.role import Role
@@ -109,8 +109,11 @@ def _told_in_time(candidate: Candidate, case: Case) -> bool:
 
 
 def _explained(candidate: Candidate, case: Case) -> bool:
-    """Something that no hardware of this node can have caused came first: what was told later is another story."""
-    told = candidate.symptom
+    """Something that no hardware of this node can have caused came first, or the scheduler lost another node."""
+    told, ending = candidate.symptom, case.ending
+    lost = set(ending.nodes) if ending is not None and ending.signature == "slurm.state.node_fail" else set()
+    if told.basis == BASIS and lost and not lost & set(candidate.named.hosts):
+        return True
     return told.basis == BASIS and any(
         3 <= other.tier.number <= 6
         and other.symptom is not case.ending
@@ -121,11 +124,14 @@ def _explained(candidate: Candidate, case: Case) -> bool:
 
 
 def _said_by_the_log(candidate: Candidate, case: Case) -> bool:
-    """Two witnesses of one fault: the line is quoted, and the other one makes it surer."""
+    """Two witnesses of one fault: the line is quoted, and the other one makes it surer.
+
+    Of the scheduler's own words its end is the one: a reason on the same node says the same again.
+    """
     return candidate.symptom.basis == BASIS and any(
         other.tier.number <= 2
         and other.symptom.basis != BASIS
-        and other.symptom is not case.ending
+        and (other.symptom is not case.ending or is_reason(candidate.symptom))
         and _share_host(candidate, other)
         for other in case.candidates
     )
@@ -182,6 +188,7 @@ def _hardware_before(candidate: Candidate, case: Case) -> bool:
     return any(
         other.tier.number == 1
         and other.symptom is not candidate.symptom
+        and not (is_reason(other.symptom) or (other.symptom.basis == BASIS and candidate.tier.number <= 2))
         and _share_host(candidate, other)
         and timedelta(0) <= candidate.symptom.happened_at - other.symptom.happened_at <= timedelta(seconds=60)
         for other in case.candidates
@@ -218,12 +225,12 @@ DEMOTIONS: tuple[Demotion, ...] = (
     Demotion(
         "told.reboot", "its node has started since then", lambda one, case: before_boot(one.symptom, case.facts)
     ),
-    Demotion("told.later", "the attempt had failed by something else before", _explained),
+    Demotion("told.later", "the attempt failed by something else", _explained),
     Demotion("progress.later", "the job trained on after it", _trained_on),
     Demotion("memory.foreign", "the memory was another job's", _foreign_memory),
     Demotion("hardware.everywhere", "the same on nearly all hosts is no single host's fault", _everywhere),
     Demotion("xid.before_error", "a fatal GPU event on the same host came just before it", _hardware_before),
     Demotion("xid.of_application", "an illegal memory access of the program explains it", _application_xid),
     Demotion("network.node_lost", "the scheduler lost a node, peers only noticed", _unclear_network),
-    Demotion("told.of_log", "the job's own log names broken hardware of the same host", _said_by_the_log),
+    Demotion("told.of_log", "the log or the end itself names broken hardware of the same host", _said_by_the_log),
 )

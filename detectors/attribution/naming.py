@@ -14,7 +14,7 @@ from detectors.attribution.hosts import NOBODY, Named, named_by, named_for
 from detectors.attribution.network import Vote, vote_of
 from detectors.attribution.standstill import Standstill, standstill_of
 from detectors.attribution.tiers import VICTIM, WARNING
-from detectors.attribution.told import before_boot
+from detectors.attribution.told import before_boot, is_reason
 from detectors.catalogue.health import BASIS
 from detectors.catalogue.kind import JUDGED_ALIVE, AnomalyKind
 from detectors.catalogue.layer import Layer
@@ -103,10 +103,16 @@ def proved(search: Search, rule: str, named: Named | None = None, by: Candidate 
 
 
 def node_failure_cause(search: Search) -> Cause:
-    """Slurm's line names the first node of the allocation: only what is down now is named."""
-    lost = lost_nodes(search.case.facts)
+    """Slurm's line names the first node of the allocation: only what is down now is named, or was by its reason."""
+    lost = lost_nodes(search.case.facts) or _lost_by_reason(search)
     cause = proved(search, "cause.node_failure", Named(lost, by="node state"))
     return replace(cause, layer=Layer.HARDWARE_HOST, sentence="The scheduler lost a node")
+
+
+def _lost_by_reason(search: Search) -> tuple[str, ...]:
+    """Nodes that are back already, and whose reason tells that they were away."""
+    told = (c for c in search.case.candidates if is_reason(c.symptom) and c.counts)
+    return tuple(sorted({host for candidate in told for host in candidate.named.hosts}))
 
 
 def vote_cause(search: Search) -> Cause:

@@ -22,6 +22,7 @@ WATCHERS = frozenset({"", "slurm", "root"})
 """By whom a reason is set that no person wrote: the scheduler, its node programs and health checks run as these."""
 STREAM = "scheduler: node "
 EVENTS = "health event: "
+KEY = "node:"
 
 
 @dataclass(frozen=True)
@@ -41,7 +42,9 @@ def _reason(pattern: str, signature: str, layer: Layer | None, role: Role, confi
 
 REASONS: tuple[Reason, ...] = (
     # What follows from a job that cannot be killed is no cause of its end (trap 19).
-    _reason(r"\A(?:Kill task failed|Epilog error|Duplicate jobid)", "slurm.epilogue", None, Role.CONFIRM, 0.5),
+    _reason(
+        r"\A(?:Kill task failed|Epilog error|Duplicate jobid)", "slurm.epilogue", Layer.UNKNOWN, Role.CONFIRM, 0.5
+    ),
     _reason(r"\ANode unexpectedly rebooted", "slurm.reason_down", Layer.HARDWARE_HOST, Role.ROOT, 0.9),
     _reason(r"\Agres/gpu count ", "slurm.reason_down", Layer.HARDWARE_GPU, Role.ROOT, 0.85),
     _reason(
@@ -68,6 +71,11 @@ def reasons_told(facts: Facts) -> tuple[Symptom, ...]:
 def taken_by_a_person(node: NodeFacts) -> bool:
     """Whether an administrator took the node out of use: whatever its state says then is his wish."""
     return bool(node.reason) and (node.reason_by not in WATCHERS or _row(node) is None)
+
+
+def is_reason(symptom: Symptom) -> bool:
+    """Whether it is a reason that the scheduler shows for a node."""
+    return symptom.key.startswith(KEY)
 
 
 def joins(symptom: Symptom, attempt: AttemptFacts) -> bool:
@@ -102,7 +110,7 @@ def _by_reason(node: NodeFacts) -> Symptom | None:
     layer = row.layer or layer_of(node.reason) or Layer.HARDWARE_HOST
     line = f"{'+'.join(node.states)}: {node.reason} [{node.reason_by or 'scheduler'}]"
     return Symptom(
-        key=f"node:{node.name}",
+        key=f"{KEY}{node.name}",
         kind=AnomalyKind.CRASH,
         signature=row.signature,
         layer=layer,

@@ -10,7 +10,7 @@ from detectors.attribution.history import entity_of, repeats_on_host
 from detectors.attribution.hosts import named_by
 from detectors.attribution.judgement import Implicated, RuleOutcome
 from detectors.attribution.naming import COUNTED, Cause
-from detectors.attribution.told import LATE, taken_by_a_person
+from detectors.attribution.told import LATE, is_reason, taken_by_a_person
 from detectors.catalogue.health import BASIS
 from detectors.catalogue.kind import AnomalyKind
 from detectors.catalogue.layer import Layer
@@ -91,11 +91,11 @@ def _changes(case: Case, cause: Cause, repeated: bool) -> list[tuple[str, bool, 
     facts, proved = case.facts, cause.candidate is not None
     down = {node.name for node in facts.nodes if node.down and not taken_by_a_person(node)}
     borrowed = cause.named.by in ("srun", "torchrun")
-    by_state = cause.rule == "cause.node_failure" or cause.signature.startswith("slurm.state.")
+    by_state = _by_state(cause)
     return [
         (
             "weight.node_down",
-            proved and not by_state and bool(down & set(cause.named.hosts)),
+            proved and not by_state and not _by_reason(cause) and bool(down & set(cause.named.hosts)),
             0.05,
             "the scheduler calls the named host down",
         ),
@@ -132,10 +132,11 @@ def _changes(case: Case, cause: Cause, repeated: bool) -> list[tuple[str, bool, 
 
 def _told_by_others(case: Case, cause: Cause) -> bool:
     """Whether a health event or a reason of the scheduler is a second witness for what a log line tells."""
-    hosts = set(cause.named.hosts)
+    hosts, by_state = set(cause.named.hosts), _by_state(cause)
     return not _of_event(cause) and any(
         one.symptom.basis == BASIS
-        and (one.symptom.role is Role.ROOT or one.symptom.layer is cause.layer)
+        and (one.symptom.role is Role.ROOT or (one.symptom.layer is cause.layer is not Layer.UNKNOWN))
+        and not (by_state and is_reason(one.symptom))
         and one.demoted_by in WITNESS_STILL
         and bool(hosts & set(one.named.hosts))
         for one in case.candidates
@@ -156,6 +157,15 @@ def _trained_after(case: Case, cause: Cause) -> bool:
     last = case.facts.attempt.last_step_at
     of_failure = _of_event(cause) and cause.kind is not AnomalyKind.EARLY_WARNING
     return of_failure and last is not None and last > cause.happened_at + LATE
+
+
+def _by_state(cause: Cause) -> bool:
+    """Whether the scheduler's own word is the cause: another word of it is no second witness."""
+    return cause.rule == "cause.node_failure" or cause.signature.startswith("slurm.state.")
+
+
+def _by_reason(cause: Cause) -> bool:
+    return cause.candidate is not None and is_reason(cause.candidate.symptom)
 
 
 def _of_event(cause: Cause) -> bool:

@@ -190,6 +190,36 @@ def test_a_node_that_a_person_took_down_confirms_nothing() -> None:
     assert "weight.node_down" in fired(its)
 
 
+def test_the_scheduler_that_says_the_same_twice_is_one_witness() -> None:
+    lost = attempt(state=JobState.NODE_FAIL)
+    for before_end in (90, 3, -60):
+        known = nodes("Not responding", before_end=before_end, states=("down", "not_responding"))
+        judgement = judged(attempt=lost, nodes=known)
+        assert (judgement.signature, judgement.confidence) == ("slurm.state.node_fail", 0.97)
+        assert excluded(judgement) == ["n03"]
+    failed = judged(nodes=nodes("Not responding", states=("down", "not_responding")))
+    assert (failed.confidence, excluded(failed)) == (0.75, [])
+
+
+def test_a_lost_node_that_is_back_is_known_by_its_reason() -> None:
+    known = nodes("Node unexpectedly rebooted", before_end=-30, booted_at=at(-20), states=("idle",))
+    assert excluded(judged(attempt=attempt(state=JobState.NODE_FAIL), nodes=known)) == ["n03"]
+
+
+def test_the_node_that_the_scheduler_lost_stands_before_what_is_told_of_another() -> None:
+    down = nodes("Not responding", states=("down", "not_responding"))
+    judgement = judged(health=(told("n02"),), nodes=down, attempt=attempt(state=JobState.NODE_FAIL))
+    assert (judgement.signature, excluded(judgement)) == ("slurm.state.node_fail", ["n03"])
+    same = judged(health=(told("n03"),), nodes=down, attempt=attempt(state=JobState.NODE_FAIL))
+    assert (same.signature, excluded(same)) == ("xid.79", ["n03"])
+
+
+def test_a_job_that_could_not_be_killed_is_no_witness_against_its_host() -> None:
+    killed = symptom("proc.sigbus", Layer.UNKNOWN, Role.CANDIDATE, nodes=("n03",), before_end=9)
+    with_reason = judged(killed, nodes=nodes("Kill task failed", "root", before_end=-20))
+    assert with_reason.confidence == judged(killed).confidence
+
+
 def live(**changes: Any) -> Any:
     return attempt(state=JobState.RUNNING, ended_at=None, exit_code=None, exit_signal=None, **changes)
 
