@@ -76,12 +76,13 @@ class _Reading:
 
 @dataclass
 class _Selected:
-    """One selector, its cursor, and the row that holds it."""
+    """One selector, its cursor, and the row that holds it. `waiting`: lines (ns) that wait for a listing."""
 
     selector: str
     of_nodes: bool
     feed: Feed | None
     cursor: Cursor
+    waiting: list[int] = field(default_factory=list)
 
 
 def read_cluster(claim: Claim, now: datetime, ask: Ask | None = None, turn: Turn = catalogue_turn) -> bool:
@@ -148,9 +149,10 @@ def _read_selector(reading: _Reading, selected: _Selected) -> bool:
     cursor = selected.cursor
     listed_at = reading.claim.cluster.seen_at
     listed = cursor.waits_from > 0 and listed_at is not None and listed_at.timestamp() > cursor.deep_at
-    if now_s - cursor.deep_at >= DEEP or listed:
+    deep = now_s - cursor.deep_at >= DEEP or listed
+    if deep:
         start = cursor.start(LATEST if cursor.waits_from else OVERLAP)
-        selected.cursor = replace(cursor, deep_at=now_s, waits_from=0)
+        selected.cursor = replace(cursor, deep_at=now_s)
     else:
         start = cursor.start(place.store.settles_seconds)
     state = begin(start, reading.now_ns, place.store.page, place.store.instant)
@@ -165,7 +167,10 @@ def _read_selector(reading: _Reading, selected: _Selected) -> bool:
         bytes_left -= sum(len(line.text) for line in new)
         _take(reading, selected, new, uncertain=state.uncertain - before.uncertain, at_end=state.done)
     if state.done:
-        ended = selected.cursor.reached(reading.now_ns).pruned()
+        ended = selected.cursor.reached(reading.now_ns)
+        if deep:  # everything that waited was looked at again
+            ended = replace(ended, waits_from=min(selected.waiting, default=0))
+        ended = ended.pruned()
         if selected.feed is None or ended.stored() != selected.feed.position:
             _commit(reading, selected, ended, [])
     return state.done
@@ -188,7 +193,8 @@ def _take(reading: _Reading, selected: _Selected, new: Sequence[Line], *, uncert
     assigned = _assign(reading, selected, new)
     reading.doubted |= assigned.doubted
     cursor = selected.cursor
-    waits = [line.ns for line in assigned.waiting] + ([cursor.waits_from] if cursor.waits_from else [])
+    selected.waiting += [line.ns for line in assigned.waiting]
+    waits = [*selected.waiting, *([cursor.waits_from] if cursor.waits_from else [])]
     cursor = replace(
         cursor.taking(assigned.settled),
         waits_from=min(waits, default=0),

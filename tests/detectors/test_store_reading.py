@@ -170,6 +170,29 @@ class TestBelonging:
         assert seen(attempt) == 1 and cursor(cluster)["waits_from"] == 0
         assert cursor(cluster)["nobody"] == 1
 
+    def test_a_line_that_waits_survives_a_store_that_breaks_off(self, cluster: Cluster, pretend: Pretend) -> None:
+        pretend.push(ns(at(-1)), "first words", {"job_id": "1000"})
+        Cluster.objects.filter(pk=cluster.pk).update(seen_at=at(-30))
+        assert read(cluster, pretend)
+        attempt = make_attempt(cluster)
+        other = make_attempt(cluster)
+        for second in range(30, 400, 10):
+            job_line(pretend, other, f"line {second}", at(second))
+
+        def breaking(request: Request) -> Answer:
+            if len(pretend.asked) > 4:
+                raise StoreTrouble("broke off")
+            return pretend.answer(request)
+
+        store = type(store_reading.place_of(cluster).store)
+        Attempt.objects.filter(pk=attempt.pk).update(started_at=at(9000))  # not listed yet
+        with mock.patch.object(store, "page", 10):
+            assert read(cluster, breaking, at(420))
+        Attempt.objects.filter(pk=attempt.pk).update(started_at=at(-9))
+        Cluster.objects.filter(pk=cluster.pk).update(log_store_retry_at=None)
+        assert read(cluster, pretend, at(460))
+        assert seen(attempt) == 1 and seen(other) == 37
+
     def test_what_fits_two_attempts_belongs_to_none_is_counted_and_said(
         self, cluster: Cluster, pretend: Pretend
     ) -> None:
