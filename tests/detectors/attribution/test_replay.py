@@ -30,13 +30,13 @@ quotes = st.builds(
 symptoms = st.builds(
     Symptom,
     key=st.uuids().map(str),
-    kind=st.sampled_from([AnomalyKind.CRASH, AnomalyKind.HANG, AnomalyKind.STRAGGLER]),
+    kind=st.sampled_from([AnomalyKind.CRASH, AnomalyKind.HANG, AnomalyKind.STRAGGLER, AnomalyKind.EARLY_WARNING]),
     signature=st.sampled_from(SIGNATURES),
     layer=st.sampled_from(list(Layer)),
     role=st.sampled_from(list(Role)),
     sentence=st.sampled_from(["Something broke", "Something else broke on n01"]),
     happened_at=st.integers(0, 60).map(at),
-    basis=st.sampled_from(["line", "file", "step", "state"]),
+    basis=st.sampled_from(["line", "file", "step", "state", "event"]),
     nodes=hosts,
     ranks=st.lists(st.integers(0, 7), max_size=3).map(tuple),
     evidence=st.lists(quotes, max_size=3).map(tuple),
@@ -53,10 +53,21 @@ cases = st.builds(
     symptoms=st.lists(symptoms, max_size=6).map(tuple),
     ranks=st.lists(st.tuples(st.integers(0, 7), st.sampled_from(FOUR)), max_size=4).map(tuple),
     nodes=st.lists(
-        st.builds(NodeFacts, name=st.sampled_from(FOUR), states=st.sampled_from([("down",), ("idle",)])),
+        st.builds(
+            NodeFacts,
+            name=st.sampled_from(FOUR),
+            states=st.sampled_from([("down",), ("idle",)]),
+            reason=st.sampled_from(["", "Not responding", "Node unexpectedly rebooted", "NHC: gpu", "moved"]),
+            reason_at=st.none() | st.integers(-60, 700).map(at),
+            reason_by=st.sampled_from(["", "slurm", "root", "alice"]),
+            booted_at=st.none() | st.integers(-60, 700).map(at),
+        ),
         max_size=3,
         unique_by=lambda node: node.name,
     ).map(tuple),
+    health=st.lists(symptoms, max_size=4).map(
+        lambda told: tuple(dataclasses.replace(one, basis="event") for one in told)
+    ),
     earlier=st.just(()) | st.just((earlier(signature="xid.13", culprits=("n02",)),)),
 )
 
@@ -73,7 +84,9 @@ def shuffled(draw: Any, one: Facts) -> Facts:
         dataclasses.replace(s, evidence=mixed(s.evidence), nodes=mixed(s.nodes), ranks=mixed(s.ranks))
         for s in one.symptoms
     )
-    return dataclasses.replace(one, symptoms=mixed(turned), ranks=mixed(one.ranks), nodes=mixed(one.nodes))
+    return dataclasses.replace(
+        one, symptoms=mixed(turned), ranks=mixed(one.ranks), nodes=mixed(one.nodes), health=mixed(one.health)
+    )
 
 
 @settings(deadline=None, max_examples=150)
@@ -109,6 +122,8 @@ def test_no_facts_lead_to_harm(one: Facts) -> None:
         assert judgement.action.value == "none"
     if judgement.action.value == "restart_exclude":
         assert excluded
+    if judgement.kind is AnomalyKind.EARLY_WARNING:
+        assert (judgement.action.value, one.attempt.state) == ("ask", JobState.RUNNING)
     assert judgement.happened_at <= NOW
 
 
