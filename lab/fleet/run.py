@@ -1,6 +1,7 @@
 """How does a fleet fare with the product and without it? `put_on` lives through it twice."""
 
 import json
+import math
 import pickle
 import shutil
 import time
@@ -17,6 +18,9 @@ from lab.fleet.result import FleetResult
 from lab.fleet.results import commands_without_advice, results_of
 from lab.virtual.child import run as run_child
 
+DAY_SECONDS = 86_400.0
+QUIET_SECONDS = 10.0
+
 
 def put_on(options: Options, folder: Path, say: Callable[[str], None]) -> FleetResult:
     """The fleet of `options` with the product and, from the same seed, with people alone.
@@ -28,7 +32,8 @@ def put_on(options: Options, folder: Path, say: Callable[[str], None]) -> FleetR
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     began = time.monotonic()
-    by_hand = live_alone(options)
+    say(f"{options.days:g} days of {options.nodes} nodes, first with people alone")
+    by_hand = live_alone(options, say)
     say(f"{options.days:g} days with people alone took {time.monotonic() - began:.0f} s")
     kept = _watched(options, folder, say)
     deeds = truth.read([folder / "truth.jsonl"])
@@ -44,10 +49,15 @@ def put_on(options: Options, folder: Path, say: Callable[[str], None]) -> FleetR
     )
 
 
-def live_alone(options: Options) -> Ledger:
-    """What happens to the fleet when only people look after it."""
+def live_alone(options: Options, say: Callable[[str], None] = lambda _: None) -> Ledger:
+    """What happens to the fleet when only people look after it; `say` is told now and then how far it is."""
     fleet = Fleet(options)
-    fleet.cluster.advance(options.end)
+    said_at = time.monotonic()
+    for day in range(1, math.ceil(options.days) + 1):
+        fleet.cluster.advance(min(options.start + day * DAY_SECONDS, options.end))
+        if time.monotonic() - said_at > QUIET_SECONDS:
+            said_at = time.monotonic()
+            say(f"day {day} with people alone")
     return fleet.closed()
 
 
