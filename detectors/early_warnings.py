@@ -39,6 +39,11 @@ class EarlyWarnings:
         told = HealthEvent.objects.filter(cluster__in=clusters, fatal=True, healthy=False, cleared_at=None)
         rows = list(told.filter(happened_at__gte=min(starts) - BEFORE).order_by("-happened_at", "-pk")[:MOST_OPEN])
         self.complete = len(rows) < MOST_OPEN
+        if rows:
+            self._sort(rows, running)
+
+    def _sort(self, rows: Sequence[HealthEvent], running: Sequence[Attempt]) -> None:
+        """Keep what is told of hardware on which one of the attempts runs."""
         used = {(one.job.cluster_id, node) for one in running for node in one.nodes}
         for row in rows:
             proof = proof_of_row(row)
@@ -63,10 +68,14 @@ class EarlyWarnings:
 
     def _open(self, attempt: Attempt) -> list[tuple[HealthEvent, Proof]]:
         """Faults of its own nodes since it started, told of the machine that runs now (trap 14)."""
-        cluster, started_at, nodes = attempt.job.cluster_id, attempt.started_at, set(attempt.nodes)
+        cluster, started_at = attempt.job.cluster_id, attempt.started_at
+        rows = self._rows.get(cluster)
+        if not rows:
+            return []
+        nodes = set(attempt.nodes)
         return [
             (row, proof)
-            for row, proof in self._rows.get(cluster, ())
+            for row, proof in rows
             if row.node in nodes
             and started_at is not None
             and row.happened_at >= started_at - BEFORE
