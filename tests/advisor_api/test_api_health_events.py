@@ -4,8 +4,11 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
+from django.db import OperationalError
+from django.test import Client
 from django.utils import timezone
 
+from advisor_api import health_intake
 from advisor_api.deciding import decide
 from advisor_api.excluding import exclude
 from advisor_api.health_shapes import MOST_EVENTS
@@ -15,6 +18,7 @@ from audit.actor_kind import ActorKind
 from audit.event_type import EventType
 from audit.models import AuditEvent
 from audit.trail import Actor
+from detectors.health_events import take_in
 from detectors.judging import judge
 from detectors.models import HealthEvent
 from detectors.reading import read_attempts
@@ -248,7 +252,42 @@ def test_hostile_texts_are_bounded_and_stored(api: Api) -> None:
     assert len(AuditEvent.objects.get(type=EventType.HEALTH.value).sentence) <= 1000
 
 
-def test_413_and_415(api: Api) -> None:
+def test_415(api: Api) -> None:
+    headers = {"Authorization": f"Bearer {api.secrets['ingest']}"}
+    assert Client().generic("POST", PATH, b"{}", "text/plain", headers=headers).status_code == 415
+
+
+def test_503_and_nothing_is_stored(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+    def busy(*_: object) -> None:
+        raise OperationalError("database is locked")
+
+    monkeypatch.setattr(health_intake, "take_in", busy)
+    answer = push(api, sentinel())
+    assert (answer.status, answer.headers["Retry-After"]) == (503, "2")
+    assert not HealthEvent.objects.exists()
+
+
+def test_two_deadlocks_are_not_told(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+    tries: list[int] = []
+
+    def unlucky(*told: Any) -> Any:
+        tries.append(1)
+        if len(tries) < 3:
+            raise OperationalError(1213, "Deadlock found")
+        return take_in(*told)
+
+    monkeypatch.setattr(health_intake, "take_in", unlucky)
+    assert push(api, sentinel()).json["stored"] == 1
+    assert len(tries) == 3
+
+
+@pytest.mark.parametrize("member", ["viewer", "operator", "admin"])
+def test_403_changes_nothing(api: Api, member: str) -> None:
+    assert push(api, sentinel(), member).status == 403
+    assert not HealthEvent.objects.exists()
+
+
+def test_413(api: Api) -> None:
     assert api.ask("POST", PATH, "ingest", raw=b'{"events": "' + b"x" * (1 << 20) + b'"}').status == 413
     assert api.ask("POST", PATH, "ingest", raw=b'{"a":' * 40 + b"1" + b"}" * 40).status == 413
 
