@@ -111,6 +111,10 @@ def missing_evidence(diagnosis: Diagnosis, answer: Answer, told: Told) -> list[s
         (told.state is None, f"no scheduler state (--scheduler): {ended}"),
         (told.state is JobState.UNKNOWN, f"the scheduler's word {told.word[:40]!r} is not understood"),
         (not answer.dated, "no time stamps: nothing tells the order across files, and silence proves nothing"),
+        (
+            answer.found.passed_over > 0,
+            "counts are lower bounds: what a speaker repeats was passed over",
+        ),
         (not told.nodes, "no list of nodes: only hosts that the text itself speaks of are known"),
     )
     own = [sentence for missing, sentence in rows if missing]

@@ -11,18 +11,23 @@ from detectors.catalogue.records import Context, Finding, Outcome, Progress, Rec
 from detectors.catalogue.turning import FORMAT, READER, turn
 from detectors.diagnosing.accounting import Told
 from detectors.diagnosing.merging import Merger, Placed
+from detectors.diagnosing.sifting import MOVES, REPEATED
 from schedulers.states import FINAL, LIVE, JobState
 from workloads.limits import effective_limits
 
 A_TURN = 20_000  # lines
 A_TURN_BYTES = 8 << 20  # characters
+REPETITIONS = 5  # of one speaker: so many lines are kept as evidence of a symptom
+BEGINNING = 32  # characters of a line that tell who speaks
+SPEAKERS_KEPT = 20_000
+_NO_DIGITS = str.maketrans("", "", "0123456789")
 
 
 @dataclass
 class Found:
     """What was found. `ended`: keys of findings that later lines refuted. `until`: the newest moment known.
 
-    `numbers`: line numbers of what is quoted, by stream and offset.
+    `numbers`: line numbers of what is quoted, by stream and offset. `passed_over`: repetitions not counted.
     """
 
     findings: dict[str, Finding] = field(default_factory=dict)
@@ -33,6 +38,7 @@ class Found:
     numbers: dict[tuple[str, int], int] = field(default_factory=dict)
     hosts: tuple[str, ...] = ()
     until: datetime = NEVER
+    passed_over: int = 0
 
     def take(self, outcome: Outcome, numbers: Mapping[tuple[str, int], int]) -> None:
         """What one turn gave."""
@@ -57,7 +63,7 @@ def fold(merger: Merger, told: Told, named: Sequence[str]) -> Found:
         {} if told.nodes else {READER: {"places": {"block": "refuted"}, "v": FORMAT}}
     )
     base = _context(told)
-    for batch in _batches(merger.rows(told.started_at or NEVER, told.until)):
+    for batch in _batches(_once(merger.rows(told.started_at or NEVER, told.until), found)):
         hosts = told.nodes or tuple(dict.fromkeys((*named, *merger.hosts)))
         records = [_record(placed) for placed in batch]
         numbers = {(stream.name, row.offset): row.number for _at, _place, stream, row in batch}
@@ -109,6 +115,26 @@ def _proved(finding: Finding) -> bool:
 def _record(placed: Placed) -> Record:
     at, _place, stream, row = placed
     return Record(stream.name, row.offset, row.text, at, stream.host, stream.rank)
+
+
+def _once(rows: Iterable[Placed], found: Found) -> Iterable[Placed]:
+    """Without what a speaker repeats while nothing moves: a cascade of a million lines says the same a few times.
+
+    A line is a repetition when its beginning is the same and the rest differs in numbers alone. The first ones say
+    all that is kept of a symptom; only its count is then a lower bound.
+    """
+    seen: dict[tuple[int, str, str], int] = {}
+    for placed in rows:
+        row = placed[3]
+        if row.sort == MOVES or len(seen) > SPEAKERS_KEPT:
+            seen.clear()
+        elif row.sort == REPEATED:
+            key = (placed[1], row.text[:BEGINNING], row.text.translate(_NO_DIGITS))
+            seen[key] = seen.get(key, 0) + 1
+            if seen[key] > REPETITIONS:
+                found.passed_over += 1
+                continue
+        yield placed
 
 
 def _batches(rows: Iterable[Placed]) -> Iterable[list[Placed]]:

@@ -27,10 +27,13 @@ from detectors.sources.lines import split
 
 FEW = 2_000  # lines of a block that are all asked for hosts
 AHEAD = 3  # lines behind one without a stamp in which its time is looked for
-HOSTS_FROM = 2_500  # lines at either end of a block that are asked for hosts
+ASKED_AT_MOST = 5_000  # lines of a block that are asked for hosts
+ASKED_ALIKE = 300  # of those that differ in numbers alone
 TAIL = 64  # lines at the end of a block in which its last time is looked for
 
+KEEP, REPEATED, MOVES = 0, 1, 2
 _HEADS = (b"Traceback (most", b"Exception ignored in")
+_CLOCK_TIME = re.compile(rb"\d\d:\d\d:\d\d")
 _LABELLED = re.compile(r"(?P<label>[A-Za-z][\w.\-]{0,64}): (?P<rest>.*)", re.ASCII | re.DOTALL)
 
 
@@ -46,12 +49,16 @@ class Clock:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One line. `number` is that of its line in the stream, `at` when it was written or the next dated line was."""
+    """One line. `number` is that of its line in the stream, `at` when it was written or the next dated line was.
+
+    `sort`: `REPEATED` for a symptom that stands by itself, `MOVES` for what may show a step, a save or a phase.
+    """
 
     offset: int
     number: int
     at: datetime | None
     text: str
+    sort: int = 0
 
 
 @dataclass(frozen=True)
@@ -74,15 +81,15 @@ def sift(block: Block, clock: Clock, ask_hosts: bool) -> Sifted:
     """The lines of a block that may say anything, and its last one."""
     lines = _lines(block)
     sieve = _Sieve(block.lead)
-    kept: list[tuple[int, bool]] = []
+    kept: list[_Kept] = []
     for index, (_offset, line) in enumerate(lines):
         found = sieve.found(line)
         if found is not None:
-            kept.append((index, _may_name(found, len(lines) > FEW)))
-    telling = [lines[index][1] for index, may_name in kept if may_name] if ask_hosts else []
+            kept.append(_Kept(index, _may_name(found, len(lines) > FEW), _sort(found, sieve.going_on)))
+    telling = [lines[one.index][1] for one in kept if one.may_name] if ask_hosts else []
     closing = next((index for index in range(len(lines) - 1, -1, -1) if lines[index][1].strip()), None)
-    if closing is not None and (not kept or kept[-1][0] < closing):
-        kept.append((closing, False))
+    if closing is not None and (not kept or kept[-1].index < closing):
+        kept.append(_Kept(closing, False, KEEP))
     times = _times(lines, kept, clock)
     return Sifted(
         rows=tuple(_rows(block, lines, kept, times)),
@@ -109,10 +116,23 @@ def first_stamp(content: bytes, clock: Clock, lines: int = 200) -> tuple[datetim
     return None
 
 
+@dataclass(frozen=True, slots=True)
+class _Kept:
+    """The place of a line in its block, whether it may name a host, and its sort."""
+
+    index: int
+    may_name: bool
+    sort: int
+
+
 class _Sieve:
-    """Lines in their order; an error report that has begun keeps every line until it ends."""
+    """Lines in their order; an error report that has begun keeps every line until it ends.
+
+    `going_on`: the line looked at last is a part of one, or of a line that was cut.
+    """
 
     def __init__(self, lead: bytes) -> None:
+        self.going_on = False
         self._candidates = matcher().candidates
         self._reports = Tracebacks({})
         self._labels: set[str] = set()
@@ -142,8 +162,10 @@ class _Sieve:
         cleaned = clean(text)
         self._partial = cleaned.partial
         found = self._candidates(encoded(text)) or self._candidates(encoded(cleaned.text))
-        if going_on or any(head in line for head in _HEADS):
+        begins = any(head in line for head in _HEADS)
+        if going_on or begins:
             self._follow(line, text)
+        self.going_on = going_on or begins or part or cleaned.partial
         return found if found or going_on or part or cleaned.partial else None
 
     def _follow(self, line: bytes, text: str) -> None:
@@ -169,6 +191,14 @@ def _may_name(found: Sequence[int], many: bool) -> bool:
     return not (many and any(kinds[number] == "progress" for number in found)) and (
         not found or any(kinds[number] in FAULTS for number in found)
     )
+
+
+def _sort(found: Sequence[int], going_on: bool) -> int:
+    """Whether it may be one of many repetitions, shows that the job moves, or neither."""
+    kinds = _kinds()
+    if any(kinds[number] not in FAULTS for number in found):
+        return MOVES
+    return REPEATED if found and not going_on else KEEP
 
 
 @functools.cache
@@ -199,6 +229,8 @@ def _cut_lines(block: Block) -> Iterator[tuple[int, bytes]]:
 
 def _stamp(line: bytes, clock: Clock) -> datetime | None:
     """When a line says that it was written."""
+    if _CLOCK_TIME.search(line, 0, 300) is None:  # every stamp holds one; most lines hold none
+        return None
     text = text_of(line[:600])
     cleaned = clean(text)
     at = cleaned.said.at
@@ -213,14 +245,15 @@ def _stamp(line: bytes, clock: Clock) -> datetime | None:
     return at if at <= clock.latest else None
 
 
-def _times(lines: Lines, kept: Sequence[tuple[int, bool]], clock: Clock) -> list[datetime | None]:
+def _times(lines: Lines, kept: Sequence[_Kept], clock: Clock) -> list[datetime | None]:
     """For each kept line its own time, else that of the next one that has any."""
-    times: list[datetime | None] = [_stamp(lines[index][1], clock) for index, _may_name in kept]
+    times: list[datetime | None] = [_stamp(lines[one.index][1], clock) for one in kept]
     following: datetime | None = None
     for place in range(len(kept) - 1, -1, -1):
         if times[place] is None:
-            index, may_name = kept[place]
-            behind = lines[index + 1 : index + 1 + AHEAD] if may_name else ()
+            index = kept[place].index
+            alone = place + 1 == len(kept) or kept[place + 1].index > index + 1
+            behind = lines[index + 1 : index + 1 + AHEAD] if alone and kept[place].may_name else ()
             near = next((at for _offset, line in behind if (at := _stamp(line, clock)) is not None), None)
             times[place] = near or following
         following = times[place]
@@ -236,18 +269,23 @@ def _newest(lines: Lines, times: Sequence[datetime | None], clock: Clock) -> dat
     return max([*tail, *(at for at in times if at is not None)], default=None)
 
 
-def _rows(
-    block: Block, lines: Lines, kept: Sequence[tuple[int, bool]], times: Sequence[datetime | None]
-) -> Iterator[Row]:
+def _rows(block: Block, lines: Lines, kept: Sequence[_Kept], times: Sequence[datetime | None]) -> Iterator[Row]:
     number, counted = block.line, 0
-    for (index, _may_name), at in zip(kept, times, strict=True):
-        offset, line = lines[index]
+    for one, at in zip(kept, times, strict=True):
+        offset, line = lines[one.index]
         place = offset - block.start
         number += block.content.count(b"\n", counted, place)
         counted = place
-        yield Row(offset, number, at, text_of(line))
+        yield Row(offset, number, at, text_of(line), one.sort)
 
 
 def _hosts(telling: Sequence[bytes], at: datetime) -> tuple[str, ...]:
-    some = telling if len(telling) <= 2 * HOSTS_FROM else [*telling[:HOSTS_FROM], *telling[-HOSTS_FROM:]]
-    return hosts_of([text_of(line) for line in some], at) if some else ()
+    """Of lines that differ in numbers alone, some are asked: the others come in other blocks, or say the same."""
+    asked: dict[bytes, int] = {}
+    some: list[str] = []
+    for line in dict.fromkeys(telling):
+        shape = line.translate(None, b"0123456789")
+        asked[shape] = asked.get(shape, 0) + 1
+        if asked[shape] <= ASKED_ALIKE:
+            some.append(text_of(line))
+    return hosts_of(some[:ASKED_AT_MOST], at) if some else ()
