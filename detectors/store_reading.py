@@ -40,6 +40,7 @@ from workloads.models import Attempt
 log = logging.getLogger(__name__)
 LINES = 20_000  # new lines of one selector in one turn
 BYTES_FACTOR = 8  # times REKINDLE_READ_BYTES: the text of one selector in one turn
+TAKEN = 500  # lines in one transaction: short enough for the other writers
 QUESTIONS = 200  # to one selector in one turn
 DEEP = 30  # seconds between two reads of the whole overlap; in between only its end is read again
 LISTING = 5  # seconds by which the clocks of a node and of the site may differ
@@ -187,35 +188,39 @@ def _next_page(reading: _Reading, selected: _Selected, state: Pass) -> tuple[Pas
 
 
 def _take(reading: _Reading, selected: _Selected, new: Sequence[Line], *, uncertain: int, at_end: bool) -> None:
-    """Assign new lines, turn over their attempts, and store both with the cursor."""
+    """Assign new lines, turn over their attempts, and store both with the cursor, `TAKEN` lines at a time."""
     if not new and not uncertain:
         return
-    assigned = _assign(reading, selected, new)
+    runs = Runs(runs_between(reading.claim.cluster, new[0].ns, new[-1].ns) if new else ())
+    if uncertain:
+        cursor = replace(selected.cursor, uncertain=selected.cursor.uncertain + uncertain)
+        _commit(reading, selected, cursor, [])
+    for start in range(0, len(new), TAKEN):
+        some = new[start : start + TAKEN]
+        _take_some(reading, selected, _assign(reading, selected, some, runs), at_end=at_end and some[-1] is new[-1])
+
+
+def _take_some(reading: _Reading, selected: _Selected, assigned: Assigned, *, at_end: bool) -> None:
     reading.doubted |= assigned.doubted
-    cursor = selected.cursor
     selected.waiting += [line.ns for line in assigned.waiting]
+    cursor = selected.cursor
     waits = [*selected.waiting, *([cursor.waits_from] if cursor.waits_from else [])]
     cursor = replace(
         cursor.taking(assigned.settled),
         waits_from=min(waits, default=0),
         nobody=cursor.nobody + assigned.nobody,
         several=cursor.several + assigned.several,
-        uncertain=cursor.uncertain + uncertain,
     ).pruned()
-    if not assigned.settled and not uncertain:
+    if not assigned.settled:
         selected.cursor = cursor  # what waits is not read yet: nothing to store
         return
     _commit(reading, selected, cursor, _turns(reading, selected, assigned.lines, at_end=at_end))
 
 
-def _assign(reading: _Reading, selected: _Selected, new: Sequence[Line]) -> Assigned:
-    cluster = reading.claim.cluster
-    if not new:
-        return Assigned()
-    runs = Runs(runs_between(cluster, new[0].ns, new[-1].ns))
-    listed_at = cluster.seen_at
+def _assign(reading: _Reading, selected: _Selected, some: Sequence[Line], runs: Runs) -> Assigned:
+    listed_at = reading.claim.cluster.seen_at
     return assign(
-        new,
+        some,
         runs,
         reading.place.labels,
         of_nodes=selected.of_nodes,

@@ -333,6 +333,25 @@ class TestCrashesAndRaces:
         assert read(cluster, pretend)
         assert seen(attempt) == 2 and Anomaly.objects.count() == 1
 
+    def test_dying_between_the_transactions_of_a_page(self, cluster: Cluster, pretend: Pretend) -> None:
+        attempt = make_attempt(cluster, started_at=at(-60))
+        for number in range(25):
+            job_line(pretend, attempt, f"line {number // 2}", at(-50 + number))
+        real, calls = store_reading.store, []
+
+        def dying(*args: Any) -> None:
+            calls.append(args)
+            if len(calls) == 2:
+                raise SystemExit
+            real(*args)
+
+        with mock.patch.object(store_reading, "TAKEN", 10):
+            with mock.patch.object(store_reading, "store", dying), pytest.raises(SystemExit):
+                read(cluster, pretend)
+            assert seen(attempt) == 10
+            assert read(cluster, pretend)
+        assert seen(attempt) == 25
+
     def test_whoever_was_too_slow_drops_everything(self, cluster: Cluster, pretend: Pretend) -> None:
         attempt = make_attempt(cluster)
         job_line(pretend, attempt, "one")

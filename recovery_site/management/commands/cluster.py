@@ -49,17 +49,7 @@ class Command(BaseCommand):
         add.add_argument("--partition", action="append", default=[], help="watch only this one; may be repeated")
         add.add_argument("--log-root", action="append", default=[], help="folder below which logs may be read")
         add.add_argument("--log-pattern", action="append", default=[], help="e.g. /logs/%%u/%%x_%%j_%%t.log")
-        add.add_argument(
-            "--log-store", default="", choices=["", *dict(STORE_KINDS)], help="read the lines of all jobs there"
-        )
-        add.add_argument("--log-store-address", default="", metavar="URL", help="e.g. https://loki:3100")
-        add.add_argument("--job-lines", default="", metavar="SELECTOR", help="the lines of all jobs in the store")
-        add.add_argument("--node-lines", default="", metavar="SELECTOR", help="the kernel lines of all nodes there")
-        add.add_argument(
-            "--label", action="append", default=[], metavar="NAME=LABEL", help=f"of {', '.join(MAPPED)}"
-        )
-        add.add_argument("--tenant", default="", help="X-Scope-OrgID of Loki, ACCOUNT:PROJECT of VictoriaLogs")
-        add.add_argument("--credential", default="", metavar="NAME", help="a file in the credentials folder")
+        _add_store_arguments(add)
         add.add_argument("--limit", action="append", default=[], metavar="NAME=SECONDS", help="a detector limit")
         add.add_argument("--poll-seconds", type=float, default=15.0)
         commands.add_parser("list", help="names, modes and when each was last seen")
@@ -223,6 +213,18 @@ def _limit(text: str) -> tuple[str, float]:
         return name, float(seconds)
     except ValueError:
         raise ValueError(f"--limit {text!r}: write NAME=SECONDS.") from None
+
+
+def _add_store_arguments(add: ArgumentParser) -> None:
+    add.add_argument(
+        "--log-store", default="", choices=["", *dict(STORE_KINDS)], help="read the lines of all jobs there"
+    )
+    add.add_argument("--log-store-address", default="", metavar="URL", help="e.g. https://loki:3100")
+    add.add_argument("--job-lines", default="", metavar="SELECTOR", help="the lines of all jobs in the store")
+    add.add_argument("--node-lines", default="", metavar="SELECTOR", help="the kernel lines of all nodes there")
+    add.add_argument("--label", action="append", default=[], metavar="NAME=LABEL", help=f"of {', '.join(MAPPED)}")
+    add.add_argument("--tenant", default="", help="X-Scope-OrgID of Loki, ACCOUNT:PROJECT of VictoriaLogs")
+    add.add_argument("--credential", default="", metavar="NAME", help="a file in the credentials folder")
 
 
 def _label(text: str) -> tuple[str, str]:
