@@ -167,8 +167,6 @@ def test_before_the_ranks_meet_a_traceback_has_no_rank(tmp_path: Path) -> None:
 
 NOT_DONE: dict[str, dict] = {
     "of another attempt": {"kind": "sigkill", "attempt": 1, "step": 2, "rank": 1},
-    "of a rank that is not there": {"kind": "sigkill", "step": 2, "rank": 9},
-    "of a host that is not there": {"kind": "sigkill", "step": 2, "host": "gpu-03"},
     "after the last step": {"kind": "sigkill", "step": 9, "rank": 1},
     "of a module that is there": {"kind": "import_error", "step": 2, "rank": 1, "module": "json"},
     "of a save that another rank does": {"kind": "no_save", "step": 2, "rank": 1},
@@ -180,6 +178,12 @@ def test_nothing_is_written_of_what_is_not_done(name: str, tmp_path: Path) -> No
     played = play(tmp_path, [NOT_DONE[name]])
     assert (played.code, played.deeds) == (0, [])
     assert not os.path.exists(tmp_path / "truth")
+
+
+@pytest.mark.parametrize("where", [{"rank": 9}, {"host": "gpu-03"}], ids=lambda where: next(iter(where)))
+def test_what_could_never_strike_is_refused_before_anything_starts(where: dict, tmp_path: Path) -> None:
+    played = play(tmp_path, [{"kind": "sigkill", "step": 2, **where}])
+    assert (played.code, played.deeds, played.err.count("\n")) == (2, [], 1)
 
 
 def test_nothing_is_written_of_what_would_have_come_later(tmp_path: Path) -> None:
