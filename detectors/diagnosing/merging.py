@@ -7,6 +7,7 @@ sifted in other processes, a few blocks ahead.
 
 import heapq
 import os
+import signal
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor, Future, ProcessPoolExecutor
@@ -126,12 +127,17 @@ def workers(wanted: bool) -> Iterator[Executor | None]:
         yield None
         return
     count = min(os.cpu_count() or 1, WORKERS_AT_MOST)
-    with ProcessPoolExecutor(count, mp_context=get_context("fork")) as pool:
+    with ProcessPoolExecutor(count, mp_context=get_context("fork"), initializer=_leave_interrupts) as pool:
         try:
             yield pool
         except BaseException:
             pool.shutdown(wait=False, cancel_futures=True)
             raise
+
+
+def _leave_interrupts() -> None:
+    """Ctrl-C is for the one process that was called: it ends the others."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 def _again(first: Sifted, parts: Iterator[Sifted]) -> Iterator[Sifted]:
