@@ -54,7 +54,7 @@ def _reason(news: News, limits: Mapping[str, float], now: datetime) -> str:
     if _still_early(news, limits, now):
         return attempt.blind_reason if attempt.blind_since else ""
     tried = ", ".join(news.tried[:PATHS_TOLD]) or "no path is known"
-    return f"no log file was found; tried: {tried}"
+    return f"{'no line of it' if news.late else 'no log file'} was found; tried: {tried}"
 
 
 def _still_early(news: News, limits: Mapping[str, float], now: datetime) -> bool:

@@ -139,7 +139,9 @@ def cluster_gauges() -> Iterator[Metric]:
         live.add_metric((cluster.name,), row["live"])
         blind.add_metric((cluster.name,), row["blind"])
         unseen.add_metric((cluster.name,), _age(cluster.cannot_see_since, now))
-        unheard.add_metric((cluster.name,), _age(cluster.log_store_unseen_since, now))
+        unheard.add_metric(
+            (cluster.name,), _age(cluster.log_store_unseen_since if cluster.log_store else None, now)
+        )
         lag.add_metric((cluster.name,), _age(cluster.observe_due_at, now))
     yield from (live, blind, unseen, unheard, lag)
 

@@ -16,7 +16,8 @@ from django.conf import settings
 from advisor_api.models import Advice
 from advisor_api.policy.operation import Operation
 from advisor_api.tasks import decide_due, follow_open
-from detectors.tasks import EARLY, judge_due, read_due
+from detectors.claims import EARLY
+from detectors.tasks import judge_due, read_due
 from lab.virtual.clock import VirtualClock
 from lab.virtual.dues import OPEN, Dues, read_dues
 from lab.virtual.hands import default_seconds

@@ -314,7 +314,10 @@ class TestCannotSee:
     def test_lines_nobody_finds_are_said_to_be_missing(self, cluster: Cluster, pretend: Pretend) -> None:
         attempt = make_attempt(cluster, started_at=at(-120))
         assert read(cluster, pretend)
-        assert f'tried: {{job_id!=""}} with job_id={attempt.job.number}' in again(attempt).blind_reason
+        assert (
+            f'no line of it was found; tried: {{job_id!=""}} with job_id={attempt.job.number}'
+            in again(attempt).blind_reason
+        )
 
 
 class TestCrashesAndRaces:
@@ -417,6 +420,27 @@ class TestCrashesAndRaces:
             assert read(cluster, pretend)
         assert seen(good) == 1 and not Watch.objects.filter(attempt=bad).exists()
         assert again(bad).blind_since is not None and cursor(cluster)["ns"] > 0
+
+
+class TestDoors:
+    def test_each_due_store_is_a_task_of_its_own(self, cluster: Cluster) -> None:
+        other = stored_cluster("loki")
+        stored_cluster("loki", enabled=False)
+        stored_cluster("loki", log_store_due_at=at(60))
+        make_cluster()
+        with mock.patch.object(tasks.read_store, "apply_async") as started:
+            tasks.read_stores()
+        assert {call.args[0] for call in started.call_args_list} == {(cluster.pk,), (other.pk,)}
+
+    def test_a_cluster_without_a_store_is_left_alone(self) -> None:
+        tasks.read_store(make_cluster().pk)
+        assert not Feed.objects.exists()
+
+    def test_a_store_that_is_not_there_is_said(self, cluster: Cluster) -> None:
+        attempt = make_attempt(cluster)
+        Cluster.objects.filter(pk=cluster.pk).update(log_store_unseen_since=at(-10))
+        tasks.read_store(cluster.pk)
+        assert "127.0.0.1:1 cannot be reached: Connection refused" in again(attempt).blind_reason
 
 
 class TestFiles:

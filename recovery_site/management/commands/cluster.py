@@ -119,7 +119,7 @@ class Command(BaseCommand):
         for cluster in Cluster.objects.all():
             seen = f"seen {cluster.seen_at:%Y-%m-%d %H:%M:%S} UTC" if cluster.seen_at else "never seen"
             blind = f"; cannot see: {cluster.cannot_see_reason}" if cluster.cannot_see_since else ""
-            if cluster.log_store_unseen_since:
+            if cluster.log_store and cluster.log_store_unseen_since:
                 blind += f"; cannot see the log store: {cluster.log_store_unseen_reason}"
             self.stdout.write(f"{cluster.name:<24} {cluster.mode:<8} {seen}{blind}")
 
