@@ -112,7 +112,7 @@ class Playing:
         return Result(self.case, done, told, self.healthy_seconds, self.broken)
 
     def _whole(self) -> bool:
-        """Whether every act was done and proved, and an order carried out if there are any: half is not the case."""
+        """Whether every act was done and proved, and an order carried out if there is any: half is not it."""
         by_trainer = any(deed.ranks for deed in self.deeds())
         return not self._acts and not self._proofs and (by_trainer or not self.script.orders)
 

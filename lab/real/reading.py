@@ -15,7 +15,6 @@ from lab.parts.running import PYTHON, ROOT, clean_environment
 from lab.parts.site import Site
 from lab.score.said import Said
 
-
 A_JOB = re.compile(r"(?:JobId=| )\d+(?: |$)")
 
 

@@ -107,6 +107,11 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--engine", choices=ENGINES, default="sockets", help="torch: PyTorch's own collectives; default: sockets"
     )
+    _add_meeting(parser)
+
+
+def _add_meeting(parser: argparse.ArgumentParser) -> None:
+    """Where the ranks meet, and what is written of their deeds."""
     parser.add_argument("--address", default="127.0.0.1", help="of rank 0; default: 127.0.0.1")
     parser.add_argument(
         "--port",
