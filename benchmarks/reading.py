@@ -1,10 +1,10 @@
-"""How fast are logs read and matched? `python -m benchmarks.reading`
+"""How fast are logs read, detected on and stored? `python -m benchmarks.reading`
 
 Processor time of one core, the faster of two runs. The mix: 10 % step lines of Megatron-LM (their share of the
 bytes is larger), 90 % lines that say nothing; the same with the label of `srun -l`; and nothing but faults.
-*patterns*: the filter that says which signatures may match, over lines at hand. *readings*: what each line says.
-*detectors*: all of the catalogue, in turns of 20,000 lines. *file*: opening, reading and splitting a log of
-that text. *all*: file to stored rows as the site's worker does it, 4 MiB a turn, on SQLite.
+*readings*: what each line says, texts of 20,000 lines at hand. *detectors*: all of the catalogue, in turns of one
+such text. *file*: opening and reading a log of that text. *all*: file to stored rows as the site's worker does it,
+4 MiB a turn, on SQLite. The catalogue by itself: `benchmarks.matching`.
 """
 
 import os
@@ -23,7 +23,7 @@ from detectors.catalogue.catalogue import catalogue
 from detectors.catalogue.linear import encoded
 from detectors.catalogue.matching import matcher
 from detectors.catalogue.readings import Reader
-from detectors.catalogue.records import Record
+from detectors.catalogue.texts import Lines, Text
 from detectors.reading import read_attempt
 from detectors.sources.files import FileSource
 from detectors.sources.source import Asked, Known, Position, Stream
@@ -79,11 +79,28 @@ def seconds(work: Callable[[], object]) -> float:
     return min(taken)
 
 
-def turns(some: Sequence[Record]) -> None:
-    """All detectors over the records, a turn at a time."""
+def texts(raw: Sequence[bytes]) -> list[Lines]:
+    """The lines as they come from a file, a turn at a time."""
+    made, offset = [], 0
+    for start in range(0, len(raw), A_TURN):
+        content = b"\n".join(raw[start : start + A_TURN])
+        made.append(Lines([Text("job.log", offset, content, at(start / 10))]))
+        offset += len(content) + 1
+    return made
+
+
+def turns(some: Sequence[Lines]) -> None:
+    """All detectors, a turn at a time."""
     watching = Watching()
-    for start in range(0, len(some), A_TURN):
-        watching.see(some[start : start + A_TURN])
+    for number, lines in enumerate(some):
+        watching.see(lines, number * A_TURN / 10)
+
+
+def readings(some: Sequence[Lines]) -> None:
+    """What each line says."""
+    reader = Reader({}, context())
+    for lines in some:
+        reader.read(lines)
 
 
 def from_file(path: Path) -> None:
@@ -133,7 +150,7 @@ def main() -> int:
     folder = Path(prepare())
     print(f"`python -m benchmarks.reading`\n\n{machine_line()}; {len(catalogue().signatures)} signatures.")
     print(f"{memory}\n")
-    print("| lines | MB | patterns | readings | detectors | file | all |\n|---|--:|--:|--:|--:|--:|--:|")
+    print("| lines | MB | readings | detectors | file | all |\n|---|--:|--:|--:|--:|--:|")
     for name, lines in (
         ("10 % steps", mixed()),
         ("the same under `srun -l`", mixed("37: ")),
@@ -146,13 +163,11 @@ def main() -> int:
 def _row(lines: Sequence[str], path: Path) -> str:
     """Megabytes, and the speeds of all ways."""
     raw = [encoded(line) for line in lines]
-    some = [Record("job.log", 0, line, at(n / 10)) for n, line in enumerate(lines)]
+    some = texts(raw)
     path.write_bytes(b"".join(line + b"\n" for line in raw))
     size = path.stat().st_size / 1e6
-    look = matcher().candidates
     ways: tuple[Callable[[], object], ...] = (
-        lambda: [look(line) for line in raw],
-        lambda: Reader({}, context()).read(some),
+        lambda: readings(some),
         lambda: turns(some),
         lambda: from_file(path),
         lambda: whole(path),
@@ -166,7 +181,7 @@ def _memory() -> str:
     before = _resident()
     matcher()
     compiled = _resident() - before
-    turns([Record("job.log", 0, line, at(n / 10)) for n, line in enumerate(faults()[:3000])])
+    turns(texts([encoded(line) for line in faults()[:3000]]))
     used = _resident() - before
     return f"Memory: {compiled:.0f} MB with the filters compiled, {used:.0f} MB after every pattern was used."
 

@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from itertools import product
 
-ENOUGH = 12  # characters: a longer text finds no fewer lines
+ENOUGH = 24  # characters: a longer text finds no fewer lines
 LONGEST = 16  # characters that are given of a text
 SHORTEST = 2
 RARE = 4  # shorter texts stand in every other line

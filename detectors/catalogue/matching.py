@@ -57,6 +57,8 @@ class Match:
 
 NOTHING = Match()
 _NO_MARKS: frozenset[str] = frozenset()
+PLANS_KEPT = 1024  # sets of candidates: few are ever seen
+_Plan = tuple[tuple[int, ...], tuple[int, ...]]
 
 
 class Matcher:
@@ -80,6 +82,7 @@ class Matcher:
         self._quick = frozenset(s.pattern for s in self._signatures if s.quick)
         self._losers = _losers(known)
         self._order = [_depth(s.id, self._losers) for s in self._signatures]  # winners are looked at first
+        self._plans: dict[tuple[int, ...], _Plan] = {}
         self.names = frozenset(s.id for s in (*known.signatures, *known.derived))
 
     def match(self, raw: bytes, candidates: Sequence[int], closing: bool = False) -> Match:
@@ -87,11 +90,8 @@ class Matcher:
 
         `closing`: the line ends a traceback, so that no look-alike may hide it.
         """
-        count = len(self._signatures)
-        numbers = [number for number in candidates if number < count]
-        marks = _NO_MARKS
-        if len(numbers) < len(candidates):
-            marks = self._marks([number - count for number in candidates if number >= count], raw)
+        numbers, marked = self._plan(tuple(candidates))
+        marks = self._marks(marked, raw) if marked else _NO_MARKS
         hits = self._hits(numbers, raw)
         if not hits:
             return Match(marks=marks) if marks else NOTHING
@@ -102,7 +102,19 @@ class Matcher:
         faults = self._doubted(faults, raw, closing)
         return Match(min(faults, key=_strength) if faults else None, others, marks)
 
-    def _marks(self, numbers: list[int], raw: bytes) -> frozenset[str]:
+    def _plan(self, candidates: tuple[int, ...]) -> _Plan:
+        """The signatures in the order in which they are looked for, and the marks."""
+        plan = self._plans.get(candidates)
+        if plan is None:
+            count = len(self._signatures)
+            numbers = sorted((n for n in candidates if n < count), key=self._order.__getitem__)
+            plan = tuple(numbers), tuple(n - count for n in candidates if n >= count)
+            if len(self._plans) >= PLANS_KEPT:
+                self._plans.clear()
+            self._plans[candidates] = plan
+        return plan
+
+    def _marks(self, numbers: Iterable[int], raw: bytes) -> frozenset[str]:
         return frozenset(MARKS[number][0] for number in numbers if self._search(MARKS[number][1], raw) is not None)
 
     def _hit(self, number: int, raw: bytes) -> Hit | None:
@@ -125,10 +137,8 @@ class Matcher:
         self._exact[pattern] = exact
         return exact
 
-    def _hits(self, numbers: list[int], raw: bytes) -> list[Hit]:
+    def _hits(self, numbers: Iterable[int], raw: bytes) -> list[Hit]:
         """The exact matches without the losers of the precedence, each seen at a second look."""
-        if len(numbers) > 1:
-            numbers.sort(key=self._order.__getitem__)
         hits: list[Hit] = []
         present: set[str] = set()
         for number in numbers:
