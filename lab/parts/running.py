@@ -1,5 +1,6 @@
 """How is a part of the product started as a process of its own, and how is something waited for?"""
 
+import contextlib
 import os
 import re
 import signal
@@ -83,6 +84,13 @@ class Running:
     def text(self) -> str:
         """Everything it printed so far."""
         return "\n".join(self.lines)
+
+    def ask_to_end(self, number: signal.Signals, seconds: float) -> None:
+        """Send the signal and wait for a while; whether it has ended is for `end` to see."""
+        if self.process.poll() is None:
+            self.process.send_signal(number)
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self.process.wait(seconds)
 
     def end(self, number: signal.Signals = signal.SIGINT, seconds: float = 30) -> int:
         """Send the signal and wait; the exit status."""

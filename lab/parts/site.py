@@ -108,7 +108,9 @@ class Site:
 
     def stop(self) -> None:
         """End all processes."""
-        for running in self.processes.values():
+        for name, running in self.processes.items():
+            if name == "beat":
+                running.ask_to_end(signal.SIGTERM, 10)  # Celery's beat may lose a signal while it publishes
             running.end(signal.SIGTERM)
 
     def _run(self, name: str, command: list[str]) -> None:
