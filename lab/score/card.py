@@ -69,7 +69,7 @@ class Card:
 TITLES = {
     "simulated": "simulated cluster",
     "slurm": "real Slurm",
-    "fleet": "a month of a simulated fleet",
+    "fleet": "a simulated fleet",
 }
 
 

@@ -29,6 +29,8 @@ CAUSES: dict[str, str] = {
     "gpu-memory-held-by-another": "PyTorch's text does not tell whether the process that it numbers is the rank "
     "itself, seen from within a container: it counts as the program's own lack of memory.",
     "quota-used-up": "a used-up quota counts as the file system's, though only the user can make room.",
+    "exception-everywhere": "an exception that no signature knows has a confidence of 0.55, below the 0.85 to stop "
+    "a job at its first proof: restarted once, and stopped when it comes again.",
     "prolog-fails": "Slurm holds the job itself before it writes a line; such a hold is no symptom yet, and nobody "
     "is asked.",
     "slow-file-server": "slow steps are judged by their rhythm alone: the kernel's lines on the file server beside "
