@@ -13,10 +13,9 @@ from datetime import datetime, timedelta
 from django.db import IntegrityError
 
 from detectors.attribution.symptoms import is_cause
-from detectors.catalogue.catalogue import Catalogue
 from detectors.catalogue.health import BASIS
 from detectors.catalogue.kind import JUDGED_ALIVE, AnomalyKind
-from detectors.catalogue.records import Outcome, Turn
+from detectors.catalogue.records import Context, Outcome, Turn
 from detectors.catalogue.role import Role
 from detectors.catalogue.turning import turn as catalogue_turn
 from detectors.early_warnings import EarlyWarnings
@@ -26,7 +25,7 @@ from detectors.models import Anomaly
 from detectors.quiet_source import Neighbours, is_bare_silence
 from detectors.quiet_source import reason as quiet_reason
 from detectors.seeing import store_broken
-from detectors.sight import Sight, look, unheard
+from detectors.sight import look, unheard
 from detectors.site_catalogues import SiteCatalogues, site_catalogues
 from detectors.storing import Overtaken, store
 from detectors.turned import Past, Turned, context_of
@@ -98,10 +97,10 @@ def turned_of(news: News, past: Past, shared: Shared, now: datetime) -> Turned:
     entries = shared.known.of(news.attempt.job.cluster_id)
     limits = effective_limits(news.attempt.job.cluster.detector_limits)
     sight = look(news, limits, now)
-    outcome = _outcome(news, sight, entries, shared.turn, now)
+    outcome = _outcome(news, context_of(news, sight, limits, entries, now), shared.turn, now)
     if is_bare_silence(outcome) and (others := shared.neighbours.silent_with(news.attempt, news.moved_at, now)):
         sight = unheard(news, quiet_reason(others, news.moved_at or now))
-        outcome = _outcome(news, sight, entries, shared.turn, now)
+        outcome = _outcome(news, context_of(news, sight, limits, entries, now), shared.turn, now)
     outcome = _with_warnings(news.attempt, outcome, past, shared.warnings)
     before = {name: watch.state for name, watch in news.watches.items()}
     return Turned(
@@ -124,15 +123,13 @@ def _with_warnings(attempt: Attempt, outcome: Outcome, past: Past, warnings: Ear
     return replace(outcome, findings=(*outcome.findings, *told), ended=(*outcome.ended, *over))
 
 
-def _outcome(news: News, sight: Sight, entries: Catalogue, turn: Turn, now: datetime) -> Outcome:
+def _outcome(news: News, context: Context, turn: Turn, now: datetime) -> Outcome:
     """All detectors over the new lines; with fresh memories when those of an older catalogue break them."""
-    limits = effective_limits(news.attempt.job.cluster.detector_limits)
-    context = context_of(news, sight, limits, entries, now)
     states = {name: watch.state for name, watch in news.watches.items()}
     try:
         return turn(states, news.records, context, now)
     except Exception:
-        if all(watch.catalogue == entries.version for watch in news.watches.values()):
+        if all(watch.catalogue == context.known.version for watch in news.watches.values()):
             raise
         log.exception("began anew with attempt %s: its memories are of an older catalogue", news.attempt.label)
         return turn({}, news.records, context, now)

@@ -38,6 +38,7 @@ _GROUP = re.compile(
     r" ?(?:\((?P<name>[^)]{0,64})\))? ?Rank \d{1,7}\]",
     re.ASCII,
 )
+_PORT = re.compile(r"<\d{1,6}>\Z", re.ASCII)
 _SPAN = re.compile(r"(\d{1,7})(?:-(\d{1,7}))?", re.ASCII)
 _AGENT_SUFFIX = re.compile(r"_\d+_\d+\Z", re.ASCII)
 
@@ -175,6 +176,11 @@ class Places:
         if self._block != "agreed" or rank >= self._per_node * len(self._nodes):
             return None
         return self._nodes[rank // self._per_node]
+
+
+def without_port(peer: str) -> str:
+    """`10.0.0.9` of NCCL's `10.0.0.9<41210>`."""
+    return _PORT.sub("", peer)
 
 
 def _group(text: str) -> str | None:

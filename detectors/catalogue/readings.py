@@ -10,7 +10,7 @@ from detectors.catalogue import matching, stamps
 from detectors.catalogue.catalogue import catalogue
 from detectors.catalogue.cleaning import NOTHING, Cleaned, Said, clean, is_own, is_plain
 from detectors.catalogue.linear import encoded
-from detectors.catalogue.locating import Places, Speaker, numbers
+from detectors.catalogue.locating import Places, Speaker, numbers, without_port
 from detectors.catalogue.matching import Hit
 from detectors.catalogue.numerals import whole
 from detectors.catalogue.records import LINE_LIMIT, Context, Record
@@ -20,7 +20,6 @@ from detectors.catalogue.tracebacks import Closed, Tracebacks
 LABEL_LIMIT = 64  # characters from the start of a line within which a host's label ends
 PARTIALS_AT_ONCE = 64  # streams with an unfinished line of a container runtime
 
-_PORT = re.compile(r"<\d{1,6}>\Z", re.ASCII)
 _EXCEPTION = re.compile(r"\s{0,64}[A-Za-z_][\w.]{0,200}(?:: |:?$)")
 _RANK_FIELD = re.compile(r"rank=(\d{1,7})", re.ASCII)
 _RANK_WORDS = ("rank", "ranks", "r", "tasks", "task")
@@ -189,7 +188,7 @@ class Reader:
         return Reading(record, text, fault, others, speaker, at, place, hosts, ranks, peer)
 
     def _peer(self, fault: Hit) -> str:
-        return self.places.host_at(_PORT.sub("", fault.words.get("peer") or "")) or ""
+        return self.places.host_at(without_port(fault.words.get("peer") or "")) or ""
 
     def _about(self, fault: Hit, speaker: Speaker) -> tuple[tuple[str, ...], tuple[int, ...]]:
         """Hosts and ranks that a symptom is about; the map of ranks learns from lines that name both."""

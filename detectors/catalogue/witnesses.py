@@ -11,6 +11,7 @@ from datetime import datetime
 from typing import Any
 
 from detectors.catalogue.detector import Known, State, Step
+from detectors.catalogue.locating import without_port
 from detectors.catalogue.matching import Hit
 from detectors.catalogue.numerals import whole
 from detectors.catalogue.readings import Reading
@@ -24,7 +25,6 @@ OF_ALL = frozenset({"0/", "0/0", "0/default_pg"})
 FLUSHED = 5  # a completion with this status only follows another error
 _NIC = re.compile(r"\bhca ([\w.]{1,64})")
 _OWN_ADDRESS = re.compile(r"local ?G(?:id|ID) (?:::ffff:)?([0-9a-fA-F.:]{2,45})")
-_PEER_END = re.compile(r"<\d{1,6}>\Z", re.ASCII)
 
 
 @dataclass
@@ -120,7 +120,7 @@ def _notified(tables: Tables, reading: Reading, hit: Hit) -> None:
 def _edge(tables: Tables, reading: Reading, hit: Hit) -> None:
     """Who could not be reached, by whom. The reporter's own address is learnt on the way."""
     reporter = reading.speaker.host
-    said = _PEER_END.sub("", hit.words.get("peer") or "")
+    said = without_port(hit.words.get("peer") or "")
     status = _count(hit, "status")
     if reporter is None or not said or status == FLUSHED:
         return

@@ -1,7 +1,8 @@
 """Which numbers about big training clusters are published, and which are assumed here?
 
 Every number stands beside its source. `assumed` is said where none gives one: such a number is a choice of this
-lab, and the results depend on it.
+lab, and the results depend on it. `unchecked` stands where the number is remembered from its source and the text
+was not at hand to look it up again.
 
 Sources, named below by the word in front:
 
@@ -33,14 +34,15 @@ SIZES: Mapping[int, float] = MappingProxyType(
 """Nodes of a job that takes at least one whole node, and the share of such jobs.
 
 META: most jobs are small while big ones take most of the time: jobs of 256 GPUs and more took 66 % of the GPU time
-of RSC-1 and 52 % of RSC-2. The weights between are assumed so that the first of these numbers comes out (66 %).
+of RSC-1 and 52 % of RSC-2 (unchecked). The weights between are assumed so that the first of these numbers comes out
+(66 %).
 """
 BIG_NODES = 32  # 256 GPUs
-BIG_SHARE = 0.66  # META, RSC-1: of the GPU time
+BIG_SHARE = 0.66  # META, RSC-1: of the GPU time (unchecked)
 LARGEST_SHARE = 0.25  # assumed: no job asks for more than this share of the cluster
 
-LIFE_MEDIAN_SECONDS = 206.0  # HELIOS: median of all GPU jobs
-LIFE_MEAN_SECONDS = 6652.0  # HELIOS: mean of all GPU jobs
+LIFE_MEDIAN_SECONDS = 206.0  # HELIOS: median of all GPU jobs (unchecked)
+LIFE_MEAN_SECONDS = 6652.0  # HELIOS: mean of all GPU jobs (unchecked)
 LIFE_SIGMA = math.sqrt(2 * math.log(LIFE_MEAN_SECONDS / LIFE_MEDIAN_SECONDS))  # of the lognormal with these two
 SHORTEST_SECONDS = 3600.0  # assumed: what ends within an hour has little to recover and is left out
 LONGEST_SECONDS = 7 * DAY  # META: the longest life that a job is allowed
@@ -51,7 +53,7 @@ START_UP_SECONDS = (300.0, 1200.0)  # META: "5-20 mins" from the start of an att
 
 # --- what ends jobs without anything being broken
 
-KILLED_SHARE = 0.135  # PHILLY: 13.5 % of the jobs were killed by their users or an administrator
+KILLED_SHARE = 0.135  # PHILLY: 13.5 % of the jobs were killed by their users or an administrator (unchecked)
 TIME_LIMIT_SHARE = 0.05  # assumed: the job asked for less time than it needs
 PREEMPTED_SHARE = 0.05  # assumed; META: 2 h after its start a job may be preempted
 PREEMPTED_AFTER_SECONDS = 7200.0  # META
@@ -65,9 +67,8 @@ DRAIN_SECONDS = 4 * 3600.0  # assumed
 
 # --- what breaks by the user's own doing
 
-PROGRAM_SHARE = (
-    0.172  # PHILLY: 17.2 % of the jobs were unsuccessful; ACME counts 40 to 43 % failed, mostly short ones
-)
+# ACME counts 40 to 43 % failed, mostly short ones.
+PROGRAM_SHARE = 0.172  # PHILLY: 17.2 % of the jobs were unsuccessful (unchecked)
 PROGRAM_MEDIAN_SECONDS = 1800.0  # assumed: errors come early
 PROGRAM_SIGMA = 1.6  # assumed
 
@@ -76,7 +77,7 @@ HANG_SHARE = 0.01  # assumed: the job falls silent once; LLAMA counts only those
 # --- what breaks in the machines
 
 NODE_DAY_RATE = 6.50 / 1000  # META, RSC-1: failures for each node and day (RSC-2: 2.34 / 1000)
-LEMON_SHARE = 0.012  # META, RSC-1: the share of nodes found to be lemons
+LEMON_SHARE = 0.012  # META, RSC-1: the share of nodes found to be lemons (unchecked)
 LEMON_FACTOR = 40.0  # assumed: how much more often a lemon fails
 PERSISTS = 0.5  # assumed: a node that failed stays broken until somebody repairs it
 BROKEN_RATE = 12.0  # assumed: failures for each day on a node that stayed broken
