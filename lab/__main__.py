@@ -16,6 +16,7 @@ from lab.choosing import GROUPS, SIMULATED, SLURM, BadChoice, choose, listing
 from lab.ending import signals_end
 from lab.fleet.options import MOST_DAYS, MOST_NODES, Options
 from lab.measuring import Measured, measure_cases, measure_corpus, measure_fleet
+from lab.replay.asking import ReplayFailed
 from lab.score.docs import NoPlace, check, write
 from lab.score.labelled import BadCorpus
 from lab.slurm.cluster import LabError
@@ -35,7 +36,8 @@ examples:
   ./run lab --corpus labelled.jsonl               labelled log text, read by the whole product
 
 The score card goes to stdout, progress to stderr. The product never sees what is true of a case.
-Exit status: 0; 1 when a case was not put on or the lab itself failed; 2 for a mistake in the command line.
+Exit status: 0; 1 when a case was not put on, a verdict is another one when it is computed again, or the lab itself
+failed; 2 for a mistake in the command line.
 Ctrl-C takes everything away again, which takes some seconds with a real Slurm. docs/lab.md says more.
 """
 
@@ -69,7 +71,7 @@ def main(argv: Sequence[str]) -> int:
     except (_Mistake, BadChoice, BadCorpus, NoPlace) as mistake:
         say(str(mistake))
         return WRONG
-    except (ChildFailed, LabError, OSError) as error:
+    except (ChildFailed, LabError, ReplayFailed, OSError) as error:
         say(f"the lab failed: {error}")
         return INCOMPLETE
 

@@ -14,6 +14,7 @@ from lab.choosing import SLURM
 from lab.fleet.options import Options
 from lab.fleet.run import put_on as put_on_fleet
 from lab.real.run import put_on as put_on_slurm
+from lab.replay.asking import kept_in, replay
 from lab.score.card import Card, score
 from lab.score.grade import Standing
 from lab.score.labelled import read_corpus
@@ -27,7 +28,7 @@ INCOMPLETE = frozenset({Standing.BROKEN, Standing.NOT_PUT_ON})
 
 @dataclass(frozen=True)
 class Measured:
-    """A score card, its text for a terminal, its JSON values, and whether everything was put on."""
+    """A score card, its text for a terminal, its JSON values, and whether everything was put on and proved."""
 
     card: Card
     text: str
@@ -43,7 +44,11 @@ def measure_cases(cases: Sequence[Case], where: str, seed: int, folder: Path, sa
         results = put_on_slurm(cases, folder, say)
     else:
         results = put_on_simulated(cases, folder, say, seed=seed)
-    return _measured(score(results, where, _meta(began, seed)))
+    card = score(results, where, _meta(began, seed))
+    if where == SLURM:
+        return _measured(card)
+    say("every verdict is computed again from its own inputs")
+    return _measured(replace(card, replay=replay(kept_in(folder))))
 
 
 def measure_fleet(options: Options, folder: Path, say: Say) -> Measured:
@@ -69,7 +74,9 @@ def measure_corpus(file: Path, folder: Path, say: Say) -> Measured:
 
 def _measured(card: Card) -> Measured:
     standings = {grade.standing for part in card.parts for grade in part.grades}
-    return Measured(card, card.table(), card.as_json(), card.where == "corpus" or not standings & INCOMPLETE)
+    whole = card.where == "corpus" or not standings & INCOMPLETE
+    same = card.replay is None or not card.replay.different
+    return Measured(card, card.table(), card.as_json(), whole and same)
 
 
 def _meta(began: float, seed: int) -> Meta:

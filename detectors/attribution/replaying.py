@@ -1,10 +1,15 @@
-"""How are the facts of a stored verdict read back, so that it can be computed again?"""
+"""How is a stored verdict computed again? From the facts that it holds itself, and from nothing else.
+
+Whatever else is stored may have gone by then: anomalies, log text and other attempts are not looked at.
+"""
 
 from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
+from detectors.attribution.attributing import attribute
 from detectors.attribution.facts import AttemptFacts, EarlierAttempt, Facts, NodeFacts, Quote, Symptom, Versions
+from detectors.attribution.judgement import Judgement
 from detectors.attribution.witnesses import Edge, Port, Wait, Witnesses
 from detectors.catalogue.kind import AnomalyKind
 from detectors.catalogue.layer import Layer
@@ -12,6 +17,14 @@ from detectors.catalogue.role import Role
 from schedulers.states import JobState
 
 Stored = Mapping[str, Any]
+
+
+def judged_again(body: Stored, judged_at: datetime) -> Judgement:
+    """The judgement of the inputs in the body of a stored verdict; raises what `read_facts` raises.
+
+    By the same engine and catalogue it is the same to the byte: `body` of the answer is the body given.
+    """
+    return attribute(read_facts(body["inputs"]), judged_at)
 
 
 def read_facts(stored: Stored) -> Facts:

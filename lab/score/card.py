@@ -5,13 +5,14 @@ which are never added up: each with `title`, `all` (numbers), `groups` (numbers 
 object for each case, the fields of `lab.score.grade.Grade`). Numbers are objects: a share is `{hits, n, share, low,
 high}`, a rate `{count, hours, per_thousand_hours, low, high}`, a latency `{n, p50, p95, max}` in seconds by basis
 (`line`, `file`, `state`, `step`). `low` and `high` bound 95 %. What was not measured is null. Numbers are written
-for readers; `from_json` computes them again from the cases.
+for readers; `from_json` computes them again from the cases. `replay` is null, or `{n, different, hash_seeds}`.
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from lab.replay.asking import Replay
 from lab.score.confusion import Confusion
 from lab.score.grade import Grade, Standing
 from lab.score.grading import grade
@@ -43,10 +44,12 @@ class Card:
     where: str
     meta: Meta
     parts: tuple[Part, ...]
+    replay: Replay | None = None
 
     def table(self) -> str:
         """Markdown that is readable in a terminal, too."""
-        return table(self.where, self.meta, [(part.title, part.grades) for part in self.parts])
+        told = table(self.where, self.meta, [(part.title, part.grades) for part in self.parts])
+        return f"{told}\n{self.replay.sentence()}\n" if self.replay else told
 
     def as_json(self) -> dict[str, Any]:
         """The card as JSON values (see the module's docstring)."""
@@ -54,6 +57,7 @@ class Card:
             "schema": SCHEMA,
             "where": self.where,
             "meta": asdict(self.meta),
+            "replay": asdict(self.replay) if self.replay else None,
             "parts": [
                 {
                     "title": part.title,
@@ -85,9 +89,13 @@ def from_json(told: Mapping[str, Any]) -> Card:
         raise BadCard(f"The card has schema {told.get('schema')!r}; this program reads {SCHEMA}.")
     try:
         parts = tuple(Part(part["title"], tuple(_grade(one) for one in part["cases"])) for part in told["parts"])
-        return Card(told["where"], Meta(**told["meta"]), parts)
+        return Card(told["where"], Meta(**told["meta"]), parts, _replay(told.get("replay")))
     except (KeyError, TypeError, ValueError) as error:
         raise BadCard(f"The card cannot be read: {type(error).__name__}: {error}.") from None
+
+
+def _replay(told: Mapping[str, Any] | None) -> Replay | None:
+    return Replay(told["n"], tuple(told["different"]), tuple(told["hash_seeds"])) if told else None
 
 
 def _grade(told: Mapping[str, Any]) -> Grade:

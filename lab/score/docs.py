@@ -93,6 +93,7 @@ def page(cards: Sequence[Card]) -> str:
             "",
             title(card.where, card.meta)[2:] + ".",
             "",
+            *([plain(card.replay.sentence()), ""] if card.replay else []),
         ]
         for one in card.parts:
             lines += [f"### {plain(one.title[:1].upper() + one.title[1:])}", "", *part(one.grades, "####")]

@@ -13,6 +13,7 @@ from itertools import count
 from pathlib import Path
 
 from lab.cases.case import Act, Case
+from lab.replay.verdict import FOLDER
 from lab.score.said import Result, Said
 from lab.simulate.play import Play
 from lab.virtual.run import CASES_FILE, TRUTH
@@ -38,7 +39,7 @@ def main(arguments: Sequence[str]) -> int:
 def play(cases: Sequence[Case], folder: Path, seed: int) -> Iterator[Result]:
     """A result for each case, as they end. Django must be ready and its database empty."""
     with VirtualSite(folder / "site", START, seed) as site:
-        agenda = Agenda()
+        agenda = Agenda(folder)
         for case in cases:
             try:
                 _begin(case, folder, site, agenda)
@@ -50,7 +51,8 @@ def play(cases: Sequence[Case], folder: Path, seed: int) -> Iterator[Result]:
 class Agenda:
     """What is done when: acts of the lab, and the ends of cases."""
 
-    def __init__(self) -> None:
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder  # takes the verdicts of each case
         self._heap: list[tuple[float, int, Scene, Callable[[float], None] | None]] = []
         self._order = count()
 
@@ -71,6 +73,7 @@ class Agenda:
                     act(at)
                     continue
                 result = scene.result(site.said(scene.tag))
+                site.keep_verdicts(scene.tag, self._folder / FOLDER / f"{scene.case.name}.jsonl")
             except Exception as error:
                 result = _broken(scene.case, error)
             over.add(scene.case.name)

@@ -15,6 +15,7 @@ from unittest import mock
 from django.db import transaction
 from django.utils import timezone
 
+from lab.replay.keeping import keep
 from lab.score.said import Said
 from lab.simulate.model import Cluster as Simulated
 from lab.virtual.beats import BEATS, Stage
@@ -112,6 +113,10 @@ class VirtualSite:
         """What the product said and did on one cluster so far."""
         commands = tuple(" ".join(call) for call in self._stage.watched[name].hands.transport.calls)
         return said_of([name], {name: commands})[name]
+
+    def keep_verdicts(self, name: str, file: Path) -> None:
+        """Write the verdicts on one cluster into `file`, before it is forgotten, to be computed again elsewhere."""
+        keep(name, file)
 
     def log(self, name: str) -> tuple[str, ...]:
         """What the controller and the watchdog of a cluster wrote into their logs."""
