@@ -6,13 +6,14 @@ all.
 
 import logging
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
 from django.db import IntegrityError
 
 from detectors.attribution.symptoms import is_cause
+from detectors.catalogue.gpu_use import GpuUse
 from detectors.catalogue.health import BASIS
 from detectors.catalogue.kind import JUDGED_ALIVE, AnomalyKind
 from detectors.catalogue.records import Context, Outcome, Turn
@@ -21,6 +22,7 @@ from detectors.catalogue.turning import turn as catalogue_turn
 from detectors.early_warnings import EarlyWarnings
 from detectors.excerpts import cut_excerpts
 from detectors.gathering import News, gather
+from detectors.gpu_uses import uses_of
 from detectors.models import Anomaly
 from detectors.quiet_source import Neighbours, is_bare_silence
 from detectors.quiet_source import reason as quiet_reason
@@ -38,12 +40,13 @@ TOGETHER = 25  # attempts stored in one transaction: short enough for the other 
 
 @dataclass(frozen=True)
 class Shared:
-    """What the turns of one batch have in common."""
+    """What the turns of one batch have in common. `uses`: what the GPUs of its attempts do, where metrics tell."""
 
     turn: Turn
     known: SiteCatalogues
     neighbours: Neighbours
     warnings: EarlyWarnings = field(default_factory=EarlyWarnings)
+    uses: Mapping[int, GpuUse] = field(default_factory=dict)
 
 
 def read_attempt(attempt: Attempt, now: datetime, turn: Turn = catalogue_turn) -> bool:
@@ -58,7 +61,7 @@ def read_attempts(attempts: Sequence[Attempt], now: datetime, turn: Turn = catal
     its claim ends.
     """
     past = past_of(attempts)
-    shared = Shared(turn, site_catalogues(), Neighbours(), EarlyWarnings(attempts))
+    shared = Shared(turn, site_catalogues(), Neighbours(), EarlyWarnings(attempts), uses_of(attempts, now))
     stored = 0
     turned: list[Turned] = []
     for news in gather(attempts, now):
@@ -97,10 +100,11 @@ def turned_of(news: News, past: Past, shared: Shared, now: datetime) -> Turned:
     entries = shared.known.of(news.attempt.job.cluster_id)
     limits = effective_limits(news.attempt.job.cluster.detector_limits)
     sight = look(news, limits, now)
-    outcome = _outcome(news, context_of(news, sight, limits, entries, now), shared.turn, now)
+    context = replace(context_of(news, sight, limits, entries, now), use=shared.uses.get(news.attempt.pk))
+    outcome = _outcome(news, context, shared.turn, now)
     if is_bare_silence(outcome) and (others := shared.neighbours.silent_with(news.attempt, news.moved_at, now)):
         sight = unheard(news, quiet_reason(others, news.moved_at or now))
-        outcome = _outcome(news, context_of(news, sight, limits, entries, now), shared.turn, now)
+        outcome = _outcome(news, replace(context, blind=sight.blind), shared.turn, now)
     outcome = _with_warnings(news.attempt, outcome, past, shared.warnings)
     before = {name: watch.state for name, watch in news.watches.items()}
     return Turned(

@@ -19,6 +19,7 @@ from detectors.claims import EARLY
 from detectors.early_warnings import EarlyWarnings
 from detectors.excerpts import cut_excerpts
 from detectors.gathering import load, stream_key
+from detectors.gpu_uses import uses_of
 from detectors.models import Feed
 from detectors.quiet_source import Neighbours
 from detectors.reading import TOGETHER, Shared, past_of, turned_of
@@ -246,7 +247,8 @@ def _turned(
 ) -> list[Turned]:
     """The turns of some attempts; whoever cannot understand an attempt's lines is blind on it, and on no other."""
     stored, past = load(attempts), past_of(attempts)
-    shared = Shared(reading.turn, reading.known, reading.neighbours, EarlyWarnings(attempts))
+    uses = uses_of(attempts, reading.now)
+    shared = Shared(reading.turn, reading.known, reading.neighbours, EarlyWarnings(attempts), uses)
     turned = []
     for attempt in attempts:
         try:

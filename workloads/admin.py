@@ -29,7 +29,11 @@ STORE = (
     "log_store_tenant",
     "log_store_credential",
 )
+METRICS = ("metrics_address", "metrics_selector", "metrics_labels", "metrics_credential")
 SEEN = (
+    "metrics_read_at",
+    "metrics_unseen_since",
+    "metrics_unseen_reason",
     "log_store_read_at",
     "log_store_unseen_since",
     "log_store_unseen_reason",
@@ -65,6 +69,7 @@ class ClusterAdmin(ClusterBase):
         ("Scheduler", {"fields": ("scheduler_kind", "scheduler_path", "scheduler_config", "partitions")}),
         ("Logs", {"fields": ("log_roots", "log_patterns", "detector_limits")}),
         ("Log store, instead of files", {"fields": STORE}),
+        ("Metrics of GPUs, adapters and hosts", {"fields": METRICS}),
         ("What may be done", {"fields": ("mode", "opt_out", "acknowledge_scheduler_actions")}),
         ("What is seen", {"fields": SEEN}),
     )

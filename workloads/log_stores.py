@@ -85,11 +85,15 @@ def store_mistakes(cluster: Described) -> dict[str, str]:
         mistakes["log_store_tenant"] = (
             "A tenant of VictoriaLogs is ACCOUNT or ACCOUNT:PROJECT, two numbers below 2^32."
         )
-    if cluster.log_store_credential and not cluster.log_store_address.startswith("https://"):
-        host = urlsplit(cluster.log_store_address).hostname if cluster.log_store_address else ""
-        if host not in ("127.0.0.1", "::1", "localhost"):
-            mistakes["log_store_credential"] = "A credential is sent over https only: it would be readable by all."
+    if cluster.log_store_credential and readable_by_all(cluster.log_store_address):
+        mistakes["log_store_credential"] = "A credential is sent over https only: it would be readable by all."
     return mistakes
+
+
+def readable_by_all(address: str) -> bool:
+    """Whether a credential that is sent there passes a network in the clear."""
+    host = urlsplit(address).hostname if address else ""
+    return not address.startswith("https://") and host not in ("127.0.0.1", "::1", "localhost")
 
 
 def _tenant(text: str) -> bool:

@@ -13,6 +13,7 @@ from workloads.log_stores import (
     store_labels,
     store_mistakes,
 )
+from workloads.metric_sources import metrics_labels, metrics_mistakes, metrics_selector
 from workloads.mode import Mode
 from workloads.phase import Phase
 from workloads.validators import absolute_paths, detector_limits, log_patterns, plain_names
@@ -118,6 +119,33 @@ class Cluster(models.Model):
         validators=[credential_name],
         help_text="Name of a file in the credentials folder, with `basic USER:PASSWORD` or `bearer TOKEN`.",
     )
+    metrics_address = models.CharField(
+        max_length=512,
+        blank=True,
+        default="",
+        validators=[store_address],
+        help_text="Prometheus or what answers its queries, e.g. https://prometheus.example.org:9090; empty: none.",
+    )
+    metrics_selector = models.CharField(
+        max_length=1024,
+        blank=True,
+        default="",
+        validators=[one_line, metrics_selector],
+        help_text='Matchers that select this cluster\'s series, e.g. cluster="a"; empty: all.',
+    )
+    metrics_labels = models.JSONField(
+        default=dict,
+        blank=True,
+        validators=[metrics_labels],
+        help_text="Which label holds what, where it differs: gpu_node, gpu, node, device, port.",
+    )
+    metrics_credential = models.CharField(
+        max_length=64,
+        blank=True,
+        default="",
+        validators=[credential_name],
+        help_text="As of the log store: a file in the credentials folder.",
+    )
     poll_seconds = models.FloatField(default=15.0, validators=[MinValueValidator(0.2)])
     mode = models.CharField(max_length=8, choices=Mode.choices(), default=Mode.MONITOR.value)
     mode_version = models.PositiveIntegerField(default=1, editable=False)
@@ -130,6 +158,11 @@ class Cluster(models.Model):
     log_store_read_at = models.DateTimeField(null=True, blank=True, editable=False)
     log_store_unseen_since = models.DateTimeField(null=True, blank=True, editable=False)
     log_store_unseen_reason = models.CharField(max_length=500, blank=True, default="", editable=False)
+    metrics_due_at = models.DateTimeField(null=True, blank=True, editable=False, db_index=True)
+    metrics_retry_at = models.DateTimeField(null=True, blank=True, editable=False)
+    metrics_read_at = models.DateTimeField(null=True, blank=True, editable=False)
+    metrics_unseen_since = models.DateTimeField(null=True, blank=True, editable=False)
+    metrics_unseen_reason = models.CharField(max_length=500, blank=True, default="", editable=False)
     observe_due_at = models.DateTimeField(null=True, blank=True, editable=False, db_index=True)
     seen_at = models.DateTimeField(null=True, blank=True, editable=False)
     cannot_see_since = models.DateTimeField(null=True, blank=True, editable=False)
@@ -149,8 +182,8 @@ class Cluster(models.Model):
         return self.name
 
     def clean(self) -> None:
-        """Refuse a log store that is only half described, or one beside files."""
-        if mistakes := store_mistakes(self):
+        """Refuse a log store or metrics that are only half described, and a log store beside files."""
+        if mistakes := {**store_mistakes(self), **metrics_mistakes(self)}:
             raise ValidationError(mistakes)
 
 

@@ -10,6 +10,7 @@ from datetime import datetime
 from typing import Any, Protocol
 
 from detectors.catalogue.catalogue import Catalogue, catalogue
+from detectors.catalogue.gpu_use import GpuUse
 from detectors.catalogue.kind import AnomalyKind
 from detectors.catalogue.layer import Layer
 from detectors.catalogue.role import Role
@@ -101,7 +102,8 @@ class Progress:
 class Context:
     """What a detector may know of an attempt beside its lines. `limits`: `workloads.limits`, all present.
 
-    `known`: the catalogue of its cluster, the shipped one where the site has added nothing.
+    `known`: the catalogue of its cluster, the shipped one where the site has added nothing. `use`: what the metrics
+    of its GPUs tell; `None` when nobody knows.
     """
 
     state: JobState
@@ -115,6 +117,7 @@ class Context:
     blind: bool = False  # no lines can be read: silence proves nothing
     last_read_at: datetime | None = None  # newest moment up to which every stream was read
     known: Catalogue = field(default_factory=catalogue, repr=False)
+    use: GpuUse | None = None
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,7 @@
 import django.core.validators
 import django.db.models.deletion
 import workloads.log_stores
+import workloads.metric_sources
 import workloads.validators
 from django.db import migrations, models
 
@@ -161,6 +162,50 @@ class Migration(migrations.Migration):
                         validators=[workloads.log_stores.one_line],
                     ),
                 ),
+                (
+                    "metrics_address",
+                    models.CharField(
+                        blank=True,
+                        default="",
+                        help_text="Prometheus or what answers its queries, e.g. https://prometheus.example.org:9090; empty: none.",
+                        max_length=512,
+                        validators=[workloads.log_stores.store_address],
+                    ),
+                ),
+                (
+                    "metrics_credential",
+                    models.CharField(
+                        blank=True,
+                        default="",
+                        help_text="As of the log store: a file in the credentials folder.",
+                        max_length=64,
+                        validators=[workloads.log_stores.credential_name],
+                    ),
+                ),
+                ("metrics_due_at", models.DateTimeField(blank=True, db_index=True, editable=False, null=True)),
+                (
+                    "metrics_labels",
+                    models.JSONField(
+                        blank=True,
+                        default=dict,
+                        help_text="Which label holds what, where it differs: gpu_node, gpu, node, device, port.",
+                        validators=[workloads.metric_sources.metrics_labels],
+                    ),
+                ),
+                ("metrics_read_at", models.DateTimeField(blank=True, editable=False, null=True)),
+                ("metrics_retry_at", models.DateTimeField(blank=True, editable=False, null=True)),
+                (
+                    "metrics_selector",
+                    models.CharField(
+                        blank=True,
+                        default="",
+                        help_text='Matchers that select this cluster\'s series, e.g. cluster="a"; empty: all.',
+                        max_length=1024,
+                        validators=[workloads.log_stores.one_line, workloads.metric_sources.metrics_selector],
+                    ),
+                ),
+                ("metrics_unseen_reason", models.CharField(blank=True, default="", editable=False, max_length=500)),
+                ("metrics_unseen_since", models.DateTimeField(blank=True, editable=False, null=True)),
                 (
                     "log_store_credential",
                     models.CharField(
