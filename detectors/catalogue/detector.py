@@ -10,7 +10,7 @@ from datetime import datetime
 from typing import Any
 
 from detectors.catalogue.readings import Reading
-from detectors.catalogue.records import Context, Evidence, Finding, Progress, ProgressPoint
+from detectors.catalogue.records import Checkpoint, Context, Evidence, Finding, Progress, ProgressPoint
 
 QUOTE_LIMIT = 500  # characters of a line that is kept as evidence; excerpts keep the whole text
 
@@ -22,7 +22,8 @@ class Rhythm:
     `gap`: median time between two lines that report a step; `spread` its median absolute deviation; `longest` the
     longest of the last ones. `lines`: how many such lines rose. `quiet_at`: the last read that showed a movement, a
     change of phase or, before the first step, any line. `worst`: longest time spent in a phase so far. `burst`: the
-    longest time whose steps lately came all at once, because something on the way holds lines back.
+    longest time whose steps lately came all at once, because something on the way holds lines back. `done_at`: the
+    read of the line that said that training is done, while no step came since.
     """
 
     gap: float | None = None
@@ -38,6 +39,7 @@ class Rhythm:
     worst: Mapping[str, float] = field(default_factory=dict)
     last: Evidence | None = None
     burst: float = 0.0
+    done_at: datetime | None = None
 
 
 @dataclass(frozen=True)
@@ -58,6 +60,7 @@ class Known:
     points: tuple[ProgressPoint, ...] = ()
     saved: tuple[int, ...] = ()
     loaded: tuple[int, ...] = ()
+    checkpoints: tuple[Checkpoint, ...] = ()
     line_at: datetime | None = None  # newest read of this turn, whatever its line says
     witnesses: Mapping[str, Sequence[Mapping[str, Any]]] = field(default_factory=dict)
 

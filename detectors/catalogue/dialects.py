@@ -20,18 +20,25 @@ _LOSS = re.compile(
     r"loss(?:/train/total)?['\"]?(?:\s{0,3}[:=|]\s{0,6}| )'?"
     r"(?P<loss>-?\d[\d.]{0,20}(?:[eE][+\-]?\d{1,3})?|nan|NaN|-?inf)\b"
 )
-_LOSS_NAMES = ("lm ", "train_", "reduced_train_", "actor/pg_")  # what may stand before it without a gap
+_LOSS_NAMES = ("lm ", "lm_", "train_", "reduced_train_", "actor/pg_")  # what may stand before it without a gap
 _GLOBAL_STEP = re.compile(r"\bglobal_step: ?(\d{1,12})\b", re.ASCII)
 _UPDATES = re.compile(r"\bnum_updates=(\d{1,12})\b", re.ASCII)
-_SECONDS = re.compile(r"train_step_timing in s: ?([\d.]{1,12})|timing_s/step: ?([\d.]{1,12})")
+_SECONDS = re.compile(
+    r"(?:train_step_timing in s|timing_s/step|'train_speed\(s/it\)'): ?([\d.]{1,12})"
+    r"|'train_speed\(iter/s\)': ?([\d.]{1,12})"
+)
 _EPOCH_BAR = re.compile(r"[Ee]poch[ :=#]{0,3}\[?(\d{1,6})")
 _TRAINING_BAR = re.compile(r"\s*(?:\S{0,40}\b(?:[Ee]poch|[Tt]rain\w*|[Ss]teps?|[Ii]ter\w*)\b|$|\d)", re.ASCII)
-_WORK_WORDS = ("tps", "tk", "tf")
 _TOKENS = re.compile(
-    r"tokens?_per_(?:sec|second|gpu_per_sec)\w{0,16}['\"]?\s?[:=]\s?([\d.,]{1,20}[KMB]?)", re.ASCII
+    r"(?:tokens?_per_(?:sec|second|gpu_per_sec)\w{0,16}['\"]?\s?[:=]\s?"
+    r"|throughput/device/TPS=|perf/throughput:|\bwps=)([\d.,]{1,20}[KMB]?)",
+    re.ASCII,
 )
+_TFLOPS = re.compile(r"\btflops: ?([\d.,]{1,20})", re.ASCII)
 _SKIPPED = re.compile(r"number of skipped iterations:\s{0,6}[1-9]")
 _RANKS = {"prog.tqdm": BARS, "prog.epoch": EPOCHS}
+COMPANIONS = frozenset({"prog.hf", "prog.composer_values", "prog.olmo_values"})
+"""Lines with the values of the step that the line before them reported."""
 _SUFFIXES = {"k": 1e3, "K": 1e3, "M": 1e6, "B": 1e9}
 
 
@@ -41,7 +48,8 @@ class Told:
 
     `dialect` names the counter; empty when the line shows activity (a bar of an evaluation or a download) and no
     step. `seconds`: of one step. `nan`: the loss is not a number; `None` when the line reports no loss. `rank`: how
-    good a clock the dialect is, the lower the better. `rate`: work a second, in tokens or else in TFLOP.
+    good a clock the dialect is, the lower the better. `tokens` and `tflop`: work a second, of one GPU or of all, as
+    the dialect counts it. `companion`: its values are those of the last step.
     """
 
     dialect: str = ""
@@ -51,7 +59,19 @@ class Told:
     loss: float | None = None
     nan: bool | None = None
     rank: int = STEPS
-    rate: float | None = None
+    tokens: float | None = None
+    tflop: float | None = None
+    companion: bool = False
+
+    @property
+    def rate(self) -> float | None:
+        """Work a second: only what does not change with the length of a sequence."""
+        return self.tokens if self.tokens is not None else self.tflop
+
+    @property
+    def values(self) -> bool:
+        """Whether it tells a loss or work."""
+        return self.nan is not None or self.rate is not None
 
 
 def told(hit: Hit, text: str) -> Told:
@@ -60,7 +80,9 @@ def told(hit: Hit, text: str) -> Told:
     dialect, step, total = special(hit.words, text) if special else _plain(hit)
     loss, nan = _loss(hit, text)
     seconds, rank = _seconds(hit.words, text), _RANKS.get(hit.signature.id, STEPS)
-    return Told(dialect, step, total, seconds, loss, nan, rank, _rate(hit.words, text))
+    tokens = _work(hit.words.get("tps") or hit.words.get("tk"), _TOKENS, text)
+    tflop = _work(hit.words.get("tf"), _TFLOPS, text)
+    return Told(dialect, step, total, seconds, loss, nan, rank, tokens, tflop, hit.signature.id in COMPANIONS)
 
 
 Place = tuple[str, int | None, int | None]
@@ -121,7 +143,7 @@ _SPECIAL: dict[str, Callable[[Mapping[str, str], str], Place]] = {
     "prog.nemo2": _nemo,
     "prog.fairseq": _fairseq,
     "prog.composer": _composer,
-    "prog.hf": _no_step,
+    **dict.fromkeys(COMPANIONS, _no_step),
     "prog.megatron_eval": _no_step,
 }
 
@@ -159,14 +181,14 @@ def _seconds(words: Mapping[str, str], text: str) -> float | None:
     elif "u" in words and (rate := _scaled(words.get("rate", ""), 1.0)):
         value = rate if words["u"] == "s/it" else 1.0 / rate
     elif (found := _SECONDS.search(text)) is not None:
-        value = _scaled(found[1] or found[2], 1.0)
+        speed = _scaled(found[2], 1.0) if found[2] else None
+        value = 1.0 / speed if speed else _scaled(found[1] or "", 1.0)
     return value if value is not None and 0 < value <= LONGEST_STEP_SECONDS else None
 
 
-def _rate(words: Mapping[str, str], text: str) -> float | None:
-    """Work done a second: only what does not change with the length of a sequence."""
-    word = next((words[name] for name in _WORK_WORDS if words.get(name)), "")
-    if not word and (found := _TOKENS.search(text)) is not None:
+def _work(word: str | None, otherwise: re.Pattern[str], text: str) -> float | None:
+    """Work done a second, by the pattern's own word or by one that stands elsewhere in the line."""
+    if not word and (found := otherwise.search(text)) is not None:
         word = found[1]
     rate = _scaled(word.replace(",", ""), 1.0) if word else None
     return rate if rate is not None and 0 < rate < math.inf else None

@@ -4,163 +4,18 @@ import statistics
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import Any
 
-from detectors.catalogue.counters import SURE, Counter
-from detectors.catalogue.detector import Known, Rhythm, State, Step, moment, quote, quote_from, stored, stored_quote
-from detectors.catalogue.dialects import Told, told
+from detectors.catalogue.counters import SURE
+from detectors.catalogue.course import Course
+from detectors.catalogue.detector import Known, Rhythm, State, Step
+from detectors.catalogue.dialects import told
 from detectors.catalogue.matching import Hit
-from detectors.catalogue.moments import PAUSES, Moment, moment_of
+from detectors.catalogue.moments import Moment, moment_of
 from detectors.catalogue.readings import Reading
-from detectors.catalogue.records import Context, Evidence, Progress, ProgressPoint
+from detectors.catalogue.records import Checkpoint, Context, Progress, ProgressPoint
 
 NAME = "progress"
-DIALECTS_KEPT = 8
 WARM_UP = 2  # first intervals, which hold compilation, and are never "the longest"
-POINT_SECONDS = 1.0  # at most one point per second is reported
-TOGETHER = 3  # steps in one read: fewer may be chance
-BURSTS_KEPT = 8  # reads with steps after which a burst is forgotten
-
-
-@dataclass
-class Course:
-    """Everything known about the movement of one attempt; JSON as its state."""
-
-    counters: dict[str, Counter] = field(default_factory=dict)
-    active: str = ""
-    phase: str = "starting"
-    phase_at: datetime | None = None
-    quiet_at: datetime | None = None
-    line_at: datetime | None = None
-    step_at: datetime | None = None
-    saved: int | None = None
-    loaded: int | None = None
-    worst: dict[str, float] = field(default_factory=dict)
-    last: Evidence | None = None  # the line of the last step, of an earlier turn
-    newest: Reading | None = None  # the same, of this turn
-    point_at: datetime | None = None
-    watched_at: datetime | None = None  # since when somebody looks: what was written before came not late
-    moved_at: datetime | None = None  # the last read that brought steps
-    bursts: list[float] = field(default_factory=list)
-
-    @classmethod
-    def of(cls, state: State) -> "Course":
-        """From its JSON."""
-        if not state:
-            return cls()
-        times: dict[str, Any] = {name: moment(state[name]) for name in _TIMES}
-        counters = {name: Counter(**row) for name, row in state["counters"].items()}
-        last = quote_from(state["last"]) if state["last"] else None
-        plain = {name: state[name] for name in ("active", "phase", "saved", "loaded")}
-        worst, bursts = dict(state["worst"]), list(state["bursts"])
-        return cls(counters=counters, last=last, worst=worst, bursts=bursts, **plain, **times)
-
-    def state(self) -> dict[str, Any]:
-        """As JSON."""
-        return {
-            "counters": {name: dict(vars(counter)) for name, counter in self.counters.items()},
-            "active": self.active,
-            "phase": self.phase,
-            "saved": self.saved,
-            "loaded": self.loaded,
-            "worst": self.worst,
-            "bursts": self.bursts,
-            "last": stored_quote(last) if (last := self.last_quote()) else None,
-            **{name: stored(getattr(self, name)) for name in _TIMES},
-        }
-
-    def last_quote(self) -> Evidence | None:
-        """The line of the last step."""
-        return quote(self.newest) if self.newest is not None else self.last
-
-    @property
-    def counter(self) -> Counter | None:
-        """The dialect that is believed."""
-        return self.counters.get(self.active)
-
-    @property
-    def step(self) -> int | None:
-        """The step that the attempt is at now."""
-        counter = self.counter
-        return counter.last if counter else None
-
-    def hear(self, heard: Told, reading: Reading) -> ProgressPoint | None:
-        """A progress line. Gives a point when the believed counter moved."""
-        if heard.step is None or not heard.dialect:
-            self._quiet(reading)
-            return None
-        counter = self.counters.get(heard.dialect)
-        if counter is None:
-            moved = self._start(heard, heard.step, reading)
-        else:
-            moved = counter.see(heard, heard.step, reading.moment.timestamp())
-        if not moved:
-            return None
-        self._quiet(reading)
-        if heard.step > 0:
-            self.enter("training", reading)
-        self._choose()
-        if heard.dialect != self.active:
-            return None
-        self.step_at, self.newest = reading.moment, reading
-        return self._point(heard, heard.step, reading.moment)
-
-    def enter(self, phase: str, reading: Reading) -> None:
-        """A change of phase, or the same one again."""
-        if self.phase in PAUSES and self.phase_at is not None and phase != self.phase:
-            spent = (reading.moment - self.phase_at).total_seconds()
-            self.worst[self.phase] = max(self.worst.get(self.phase, 0.0), spent)
-        if phase != self.phase:
-            self.phase, self.phase_at = phase, reading.moment
-        self._quiet(reading)
-
-    def leave(self, reading: Reading) -> None:
-        """The end of a pause: back to training, or to starting when no step was seen yet."""
-        if self.phase in PAUSES:
-            self.enter("training" if self.counters else "starting", reading)
-        self._quiet(reading)
-
-    def _quiet(self, reading: Reading) -> None:
-        read_at = reading.record.read_at
-        self.quiet_at = max(self.quiet_at or read_at, read_at)
-
-    def arrive(self, steps: int, read_at: datetime) -> None:
-        """One read brought so many step lines."""
-        since = max((at for at in (self.moved_at, self.watched_at) if at is not None), default=read_at)
-        held = (read_at - since).total_seconds() if steps >= TOGETHER else 0.0
-        self.bursts = [*self.bursts, max(0.0, round(held, 1))][-BURSTS_KEPT:]
-        self.moved_at = read_at
-
-    def _start(self, heard: Told, step: int, reading: Reading) -> bool:
-        if len(self.counters) >= DIALECTS_KEPT:
-            return False
-        at = reading.moment.timestamp()
-        self.counters[heard.dialect] = Counter(step, step, step, at, total=heard.total, rank=heard.rank)
-        return True
-
-    def _choose(self) -> None:
-        """The dialect to believe: sure ones first, step lines before bars before epochs; the first one stays."""
-        counter = self.counter
-        if counter is not None and counter.rising >= SURE and not counter.rank:
-            return
-        names = list(self.counters)
-        best = min(names, key=lambda n: (self._sure(n), self.counters[n].rank, n != self.active, names.index(n)))
-        self.active = best
-
-    def _sure(self, name: str) -> bool:
-        """False (which sorts first) for a dialect that is sure."""
-        return self.counters[name].rising < SURE
-
-    def _point(self, heard: Told, step: int, at: datetime) -> ProgressPoint | None:
-        if self.point_at is not None and abs((at - self.point_at).total_seconds()) < POINT_SECONDS:
-            return None
-        self.point_at = at
-        counter = self.counter
-        seconds = heard.seconds or (counter.seconds[-1] if counter and counter.seconds else None)
-        return ProgressPoint(at, step, seconds, heard.loss)
-
-
-_TIMES = ("phase_at", "quiet_at", "line_at", "step_at", "point_at", "watched_at", "moved_at")
 
 
 @dataclass
@@ -173,6 +28,7 @@ class Notes:
     at: list[tuple[int | None, str]] = field(default_factory=list)
     saved: list[int] = field(default_factory=list)
     loaded: list[int] = field(default_factory=list)
+    checkpoints: list[Checkpoint] = field(default_factory=list)
     arrived: dict[datetime, int] = field(default_factory=dict)
 
     def take(self, course: Course, reading: Reading) -> None:
@@ -188,10 +44,29 @@ class Notes:
                 if course.step != before:
                     self.arrived[reading.record.read_at] = self.arrived.get(reading.record.read_at, 0) + 1
             elif (happened := moment_of(hit, reading.text)) is not None:
-                _follow(course, happened, reading, self.saved, self.loaded)
+                self._follow(course, happened, reading)
         self.losses.append(nan)
         self.rates.append(rate)
         self.at.append((course.step, course.phase))
+
+    def _follow(self, course: Course, happened: Moment, reading: Reading) -> None:
+        """A line about a checkpoint or a phase. Only a line that says so proves that a checkpoint is complete."""
+        step = happened.step if happened.step is not None else course.step
+        course.place = happened.place or course.place
+        if happened.what in _ENTERED:
+            course.enter(_ENTERED[happened.what], reading)
+        else:
+            course.leave(reading)
+        if happened.what not in ("saved", "loaded") or step is None:
+            return
+        if happened.what == "saved":
+            course.saved = max(course.saved or 0, step)
+            self.saved.append(step)
+        else:
+            course.loaded = step
+            self.loaded.append(step)
+        self.checkpoints.append(Checkpoint(reading.moment, step, happened.what, course.place))
+        course.place = ""
 
 
 def fold(state: State, readings: Sequence[Reading], known: Known, context: Context, now: datetime) -> Step:
@@ -213,6 +88,7 @@ def fold(state: State, readings: Sequence[Reading], known: Known, context: Conte
         points=tuple(notes.points),
         saved=tuple(notes.saved),
         loaded=tuple(notes.loaded),
+        checkpoints=tuple(notes.checkpoints),
     )
     return Step(course.state(), known)
 
@@ -222,21 +98,6 @@ def _telling(reading: Reading) -> Iterator[Hit]:
     yield from reading.others
     if reading.fault is not None and reading.fault.signature.moments:
         yield reading.fault
-
-
-def _follow(course: Course, happened: Moment, reading: Reading, saved: list[int], loaded: list[int]) -> None:
-    """A line about a checkpoint or a phase. Only a line that says so proves that a checkpoint is complete."""
-    step = happened.step if happened.step is not None else course.step
-    if happened.what in _ENTERED:
-        course.enter(_ENTERED[happened.what], reading)
-    else:
-        course.leave(reading)
-    if happened.what == "saved" and step is not None:
-        course.saved = max(course.saved or 0, step)
-        saved.append(step)
-    elif happened.what == "loaded" and step is not None:
-        course.loaded = step
-        loaded.append(step)
 
 
 _ENTERED = {
@@ -281,6 +142,7 @@ def _rhythm(course: Course) -> Rhythm:
         worst=dict(course.worst),
         last=course.last_quote(),
         burst=max(course.bursts, default=0.0),
+        done_at=course.done_at,
     )
 
 

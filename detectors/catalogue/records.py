@@ -77,12 +77,31 @@ class Finding:
 
 @dataclass(frozen=True)
 class ProgressPoint:
-    """A step that a line reported. `seconds` is the step time when the line or the interval tells it."""
+    """A step that a line reported. `seconds` is the step time when the line or the interval tells it.
+
+    `tokens` and `tflop`: work a second, as the line counts it. `nan`: the loss is not a number.
+    """
 
     at: datetime
     step: int
     seconds: float | None = None
     loss: float | None = None
+    tokens: float | None = None
+    tflop: float | None = None
+    nan: bool = False
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """A checkpoint of which a line says that it is complete (`deed` saved), or that it was loaded.
+
+    `place` is what the line, or the one that began it, calls it; hostile text, empty when no line tells it.
+    """
+
+    at: datetime
+    step: int
+    deed: str
+    place: str = ""
 
 
 @dataclass(frozen=True)
@@ -131,6 +150,7 @@ class Outcome:
     rank_hosts: Mapping[int, str] = field(default_factory=dict)
     checkpoints_saved: tuple[int, ...] = ()
     checkpoints_loaded: tuple[int, ...] = ()
+    checkpoints: tuple[Checkpoint, ...] = ()
     ended: tuple[str, ...] = ()  # keys of findings that later lines refuted: the attempt moved again
     witnesses: Mapping[str, Sequence[Mapping[str, Any]]] = field(default_factory=dict)  # `catalogue.witnesses`
 

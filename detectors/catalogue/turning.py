@@ -12,7 +12,7 @@ from detectors.catalogue.texts import spoke_at
 
 READER = "reader"
 """Key of the state that belongs to no detector: who runs where, zones, open tracebacks, unfinished lines."""
-FORMAT = 2
+FORMAT = 3
 """Version of the states. A state of another version is dropped, and the detector begins anew."""
 
 
@@ -46,6 +46,7 @@ def turn(
         rank_hosts=dict(reader.places.hosts),
         checkpoints_saved=known.saved,
         checkpoints_loaded=known.loaded,
+        checkpoints=known.checkpoints,
         ended=tuple(ended),
         witnesses=known.witnesses,
     )

@@ -5,46 +5,111 @@ import pytest
 from detectors.catalogue.catalogue import catalogue
 from detectors.catalogue.entries import Signature
 from detectors.catalogue.kind import AnomalyKind
+from detectors.catalogue.records import ProgressPoint
 from tests.detectors.catalogue.building import Watching, at, records, step_line, unstamped_steps
 
-DIALECTS: dict[str, tuple[int | None, float | None, float | None]] = {
-    "prog.megatron": (42001, 1.2345, 2.104561),
-    "prog.megatron_eval": (None, None, None),
-    "prog.nemo2": (41, 1.02, 8.21),
-    "prog.nemo_step": (12, 1.03, None),
-    "prog.tqdm": (120, 0.25, 2.31),
-    "prog.hf": (None, None, None),
-    "prog.swift": (120, None, 2.1),
-    "prog.deepspeed": (120, None, None),
-    "prog.deepspeed_tput": (120, None, None),
-    "prog.titan": (10, None, 7.40123),
-    "prog.composer": (1200, None, None),
-    "prog.maxtext": (42, 3.12, 5.123),
-    "prog.olmo": (1200, None, None),
-    "prog.nanotron": (42, 1.2, None),
-    "prog.verl": (12, 81.2, 0.012),
-    "prog.llamafactory_jsonl": (120, None, 1.2),
-    "prog.iteration": (12, 0.8124, 3.1),
-    "prog.step_loss": (1200, None, 3.011),
-    "prog.meters": (12 * 1251 + 300, None, 5.912),
-    "prog.fairseq": (997, None, 11.557),
-    "prog.epoch": (3, 412.07, None),
+HF_LOSS = catalogue().signature("prog.hf").example
+Values = tuple[int | None, float | None, float | None, float | None, float | None]
+DIALECTS: dict[str, Values] = {
+    "prog.megatron": (42001, 1.2345, 2.104561, None, 401.2),
+    "prog.megatron_eval": (None, None, None, None, None),
+    "prog.nemo2": (41, 1.02, 8.21, None, None),
+    "prog.nemo_step": (12, 1.03, None, None, None),
+    "prog.tqdm": (120, 0.25, 2.31, None, None),
+    "prog.hf": (None, None, None, None, None),
+    "prog.swift": (120, 2.5, 2.1, None, None),
+    "prog.deepspeed": (120, None, None, None, None),
+    "prog.deepspeed_tput": (120, None, None, None, None),
+    "prog.titan": (10, None, 7.40123, 8012, 400.12),
+    "prog.composer": (1200, None, None, None, None),
+    "prog.composer_values": (None, None, None, None, None),
+    "prog.maxtext": (42, 3.12, 5.123, 1313.1, 210.1),
+    "prog.olmo": (1200, None, None, None, None),
+    "prog.olmo_values": (None, None, None, None, None),
+    "prog.nanotron": (42, 1.2, 5.2, 850_000, None),
+    "prog.verl": (12, 81.2, 0.012, None, None),
+    "prog.llamafactory_jsonl": (120, None, 1.2, None, None),
+    "prog.iteration": (12, 0.8124, 3.1, None, None),
+    "prog.step_loss": (1200, None, 3.011, None, None),
+    "prog.meters": (12 * 1251 + 300, None, 5.912, None, None),
+    "prog.fairseq": (997, None, 11.557, None, None),
+    "prog.epoch": (3, 412.07, None, None, None),
 }
-"""Step, seconds of a step and loss that the example of each dialect tells."""
+"""Step, seconds of a step, loss, tokens and TFLOP a second that the example of each dialect tells."""
 
 
 @pytest.mark.parametrize("entry", [e for e in catalogue().signatures if e.kind == "progress"], ids=lambda e: e.id)
-def test_every_dialect_tells_its_step(entry: Signature) -> None:
-    step, seconds, loss = DIALECTS[entry.id]
-    watching = Watching()
-    outcome = watching.see(records([entry.example]))
+def test_every_dialect_tells_its_values(entry: Signature) -> None:
+    step, *values = DIALECTS[entry.id]
+    outcome = Watching().see(records([entry.example]))
     assert outcome.progress.last_step == step
     if step is None:
         assert outcome.points == ()
         return
     (point,) = outcome.points
-    assert (point.step, point.loss) == (step, loss)
-    assert point.seconds == pytest.approx(seconds) if seconds is not None else point.seconds is None
+    assert (point.step, point.nan) == (step, False)
+    assert [point.seconds, point.loss, point.tokens, point.tflop] == [
+        value if value is None else pytest.approx(value) for value in values
+    ]
+
+
+VALUES: list[tuple[str, list[str], tuple[int, float | None, float | None]]] = [
+    ("Hugging Face", [" 12%|█▏  | 120/1000 [00:30<03:40,  4.00it/s]", HF_LOSS], (120, 2.104, None)),
+    (
+        "Composer",
+        ["[batch=1200/57000]:", "\t Train loss/train/total: 2.4", "\t Train throughput/tokens_per_sec: 8100.5"],
+        (1200, 2.4, 8100.5),
+    ),
+    (
+        "OLMo",
+        ["[step=1200/715000,epoch=1]", "    train/CE loss=2.41", "    throughput/device/TPS=11,003"],
+        (1200, 2.41, 11_003),
+    ),
+    (
+        "fairseq",
+        ["epoch 001:   1000 / 2184 loss=11.5, wps=12000.5, num_updates=997, lr=0.1"],
+        (997, 11.5, 12_000.5),
+    ),
+    ("verl", ["step:12 - actor/pg_loss:0.5 - perf/throughput:1250.5"], (12, 0.5, 1250.5)),
+    ("ms-swift", ["{'loss': 2.1, 'global_step/max_steps': '7/10', 'train_speed(iter/s)': 0.5}"], (7, 2.1, None)),
+]
+
+
+@pytest.mark.parametrize(("lines", "values"), [c[1:] for c in VALUES], ids=[c[0] for c in VALUES])
+def test_values_on_lines_of_their_own_are_those_of_the_step(
+    lines: list[str], values: tuple[int, float | None, float | None]
+) -> None:
+    points = Watching().see(records(lines)).points
+    assert {point.step for point in points} == {values[0]}
+    losses, tokens = (
+        [value for value in row if value is not None] for row in zip(*map(_values, points), strict=True)
+    )
+    assert losses == [values[1]]
+    assert tokens == ([] if values[2] is None else [values[2]])
+
+
+def _values(point: ProgressPoint) -> tuple[float | None, float | None]:
+    return point.loss, point.tokens
+
+
+def test_values_that_come_with_a_later_read_are_a_point_of_the_same_step() -> None:
+    watching = Watching()
+    watching.see(records(["[batch=1200/57000]:"]))
+    (point,) = watching.see(records(["\t Train loss/train/total: nan"], seconds=3)).points
+    assert (point.step, point.loss, point.nan) == (1200, None, True)
+
+
+def test_values_of_an_evaluation_are_not_those_of_a_step() -> None:
+    lines = ["[batch=12/57000]:", "[Eval batch=1/40] Eval on eval data", "\t Train loss/train/total: 9.9"]
+    assert [point.loss for point in Watching().see(records(lines)).points] == [None]
+
+
+def test_a_loss_that_stops_being_a_number_is_found_in_values_too() -> None:
+    lines = [line for n in range(1, 4) for line in (f"[batch={n}/500]:", "\t Train loss/train/total: nan")]
+    watching = Watching()
+    outcome = watching.see(records(lines, every=5))
+    assert [found.kind for found in watching.findings.values()] == [AnomalyKind.NAN]
+    assert [point.step for point in outcome.points if point.nan] == [1, 2, 3]
 
 
 def test_rhythm_is_learned_from_the_clock_when_lines_tell_no_seconds() -> None:
@@ -143,6 +208,9 @@ def test_dialects_are_bounded() -> None:
     assert len(watching.states["progress"]["counters"]) == 8
 
 
+WITHOUT_PLACE = "successfully saved checkpoint from iteration   42000"
+LONG = f"Successfully saved checkpoint from iteration    5 to /{'x' * 9000}"
+TITAN = "/out/checkpoint/step-500"
 CHECKPOINTS: list[tuple[str, str, list[int], list[int], str]] = [
     ("Megatron begins", "ckpt.megatron_start", [], [], "saving"),
     ("Megatron begins in the background", "ckpt.megatron_async", [], [], "training"),
@@ -179,6 +247,37 @@ def test_checkpoint_lines(name: str, saved: list[int], loaded: list[int], phase:
     assert (watching.saved, watching.loaded, progress.phase) == (saved, loaded, phase)
     assert progress.last_checkpoint_step == (saved[-1] if saved else None)
     assert progress.loaded_checkpoint_step == (loaded[-1] if loaded else None)
+
+
+PLACES: list[tuple[str, list[str], tuple[int, str, str]]] = [
+    ("Megatron", ["ckpt.megatron_saved"], (42000, "saved", "/ckpt")),
+    ("Megatron, of the line before", ["ckpt.megatron_start", WITHOUT_PLACE], (42000, "saved", "/ckpt")),
+    ("Megatron loads", ["ckpt.megatron_loaded"], (42000, "loaded", "/ckpt")),
+    ("NeMo", ["ckpt.nemo_saved"], (1000, "saved", "/ckpt/step=999.ckpt")),
+    ("Composer", ["ckpt.composer"], (1000, "loaded", "/ckpt/ep0-ba1000-rank0.pt")),
+    ("OLMo", ["Saving checkpoint for step 9 to '/ckpt/step9'", "Checkpoint saved"], (70, "saved", "/ckpt/step9")),
+    ("torchtitan", ["ckpt.titan_load", "Finished loading the checkpoint in 1.2 seconds."], (70, "loaded", TITAN)),
+    ("MaxText tells none", ["ckpt.maxtext"], (1000, "saved", "")),
+    ("seconds are no place", ["ckpt.titan_saved"], (70, "saved", "")),
+    ("as much as a column takes", [f"ckpt to /{'x' * 9000}", LONG], (5, "saved", f"/{'x' * 511}")),
+]
+
+
+@pytest.mark.parametrize(("lines", "checkpoint"), [c[1:] for c in PLACES], ids=[c[0] for c in PLACES])
+def test_where_a_checkpoint_is(lines: list[str], checkpoint: tuple[int, str, str]) -> None:
+    texts = [catalogue().signature(one).example if catalogue().knows(one) else one for one in lines]
+    watching = Watching()
+    watching.see(unstamped_steps(61, 10, 0, 1))
+    found = [watching.see(records([text], seconds=20 + n)) for n, text in enumerate(texts)][-1].checkpoints
+    assert [(one.step, one.deed, one.place) for one in found] == [checkpoint]
+    assert watching.outcome.checkpoints == found
+
+
+def test_a_place_belongs_to_one_checkpoint() -> None:
+    watching = Watching()
+    watching.see(unstamped_steps(61, 10, 0, 1))
+    lines = ["Saving checkpoint for step 9 to '/ckpt/step9'", "Checkpoint saved", "Checkpoint saved"]
+    assert [one.place for one in watching.see(records(lines, seconds=20)).checkpoints] == ["/ckpt/step9", ""]
 
 
 def test_every_checkpoint_signature_has_its_case() -> None:
