@@ -1,22 +1,22 @@
 """Why did an attempt fail, where, and what could be done? One pure function from facts to a judgement."""
 
-import hashlib
 import re
 from dataclasses import replace
 from datetime import datetime
 
+from detectors.attribution.blaming import blame
 from detectors.attribution.body import Quotes, write_body
 from detectors.attribution.candidates import open_case
 from detectors.attribution.causes import name_cause
 from detectors.attribution.ending import NEVER
 from detectors.attribution.facts import Facts
 from detectors.attribution.judgement import Implicated, Judgement
-from detectors.attribution.naming import Cause, Search
+from detectors.attribution.naming import Search, fingerprint_of
 from detectors.attribution.ordering import in_causal_order
 from detectors.attribution.remedies import suggest
 from detectors.attribution.weighing import Weighed, weigh
 
-ENGINE = "3"
+ENGINE = "4"
 """Version of the search; raised when equal facts give another verdict."""
 
 
@@ -33,7 +33,7 @@ def attribute(facts: Facts, now: datetime) -> Judgement:
     case, demoted = open_case(ordered)
     search = Search(case, in_causal_order(case))
     cause, named = name_cause(search)
-    weighed = weigh(case, cause)
+    weighed = blame(weigh(case, cause))
     remedy, suggested = suggest(weighed)
     quotes = Quotes(search.order, ordered)
     judgement = Judgement(
@@ -45,11 +45,12 @@ def attribute(facts: Facts, now: datetime) -> Judgement:
         evidence_status=weighed.status,
         confidence=weighed.confidence,
         action=remedy.then,
-        implicated=tuple(_with_evidence(one, cause, quotes) for one in weighed.implicated),
+        implicated=tuple(_with_evidence(one, weighed, quotes) for one in weighed.implicated),
         rules=(*demoted, *named, *weighed.rules, *suggested),
         happened_at=now if cause.happened_at == NEVER else min(cause.happened_at, now),
         input_hash=ordered.input_hash(),
         body={},
+        shared=weighed.shared,
     )
     return replace(judgement, body=write_body(judgement, weighed, search, remedy, quotes))
 
@@ -59,21 +60,16 @@ def sentence_of(weighed: Weighed) -> str:
     sentence = _COUNT.sub("", weighed.cause.sentence)
     culprits = [one.host for one in weighed.implicated if one.role == "culprit"]
     suspects = [one.host for one in weighed.implicated if one.role == "suspect"]
+    if weighed.shared is not None:
+        return f"{sentence} ({weighed.shared.because})"
     unnamed = [host for host in culprits or suspects[:3] if host not in sentence]
     if not unnamed:
         return sentence
     return f"{sentence} {'on' if culprits else '(suspected:'} {', '.join(unnamed)}{'' if culprits else ')'}"
 
 
-def fingerprint_of(cause: Cause) -> str:
-    """Says "the same again": the symptom's own, else one made of layer, signature and sentence without numbers."""
-    if cause.candidate is not None and cause.candidate.symptom.fingerprint:
-        return cause.candidate.symptom.fingerprint
-    words = "".join("#" if character.isdigit() else character for character in cause.sentence)
-    return hashlib.sha256(f"{cause.layer}|{cause.signature}|{words}".encode()).hexdigest()
-
-
-def _with_evidence(one: Implicated, cause: Cause, quotes: Quotes) -> Implicated:
-    if cause.candidate is None or one.role == "victim":
+def _with_evidence(one: Implicated, weighed: Weighed, quotes: Quotes) -> Implicated:
+    proof = next((c for c in weighed.also if one.host in c.named.hosts), weighed.cause.candidate)
+    if proof is None or one.role == "victim":
         return one
-    return replace(one, evidence=quotes.of(cause.candidate.symptom))
+    return replace(one, evidence=quotes.of(proof.symptom))

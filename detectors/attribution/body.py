@@ -77,7 +77,12 @@ def write_body(
             "event_time": _time(cause.happened_at),
             "witnesses": _witnesses(weighed),
         },
-        "outcome": {"layer": cause.layer.value, "domain": cause.layer.domain, "label": judgement.sentence},
+        "outcome": {
+            "layer": cause.layer.value,
+            "domain": cause.layer.domain,
+            "label": judgement.sentence,
+            "shared": _shared(weighed),
+        },
         "root_cause": _root_cause(judgement, weighed),
         "affected_entity": {"kind": kind, "id": entity or None},
         "implicated": [_implicated(one) for one in judgement.implicated],
@@ -259,11 +264,29 @@ def _progress(facts: Facts) -> dict[str, Any]:
     }
 
 
+def _shared(weighed: Weighed) -> dict[str, Any] | None:
+    """One cause for several hosts or jobs, which blames no node; `with` are the attempts of other jobs."""
+    shared = weighed.shared
+    if shared is None:
+        return None
+    labels = sorted({one.label for one in shared.by})
+    return {"rule": shared.rule, "because": shared.because, "with": labels[:MOST_SYMPTOMS]}
+
+
 def _history(facts: Facts, fingerprint: str) -> dict[str, Any]:
     return {
         "attempts": len(facts.earlier) + 1,
         "same_fingerprint": same_before(facts, fingerprint),
         "no_advance": without_advance(facts),
+        "nodes": {
+            one.node: {
+                "incidents_30d": one.failures,
+                "jobs": one.jobs,
+                "attempts": one.attempts,
+                "exposure_node_h": one.hours,
+            }
+            for one in facts.around.exposures
+        },
     }
 
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
+from detectors.attribution.surroundings import Surroundings
 from detectors.attribution.witnesses import Witnesses
 from detectors.catalogue.kind import AnomalyKind
 from detectors.catalogue.layer import Layer
@@ -135,6 +136,7 @@ class EarlierAttempt:
     step: int | None = None
     culprits: tuple[str, ...] = ()
     entity: str = ""
+    nodes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -150,6 +152,7 @@ class Facts:
     """Everything a verdict is computed from. `ranks`: pairs of global rank and host.
 
     `health`: what others told about the attempt's nodes, as symptoms; they count beside its own when it failed.
+    `around`: what else happened in the cluster.
     """
 
     attempt: AttemptFacts
@@ -160,6 +163,7 @@ class Facts:
     earlier: tuple[EarlierAttempt, ...] = field(default_factory=tuple)
     witnesses: Witnesses = field(default_factory=Witnesses)
     health: tuple[Symptom, ...] = ()
+    around: Surroundings = field(default_factory=Surroundings)
 
     def in_order(self) -> "Facts":
         """The same facts in the one order that counts: equal sets of facts become equal."""
@@ -171,6 +175,7 @@ class Facts:
             earlier=tuple(sorted(self.earlier, key=lambda attempt: attempt.index)),
             witnesses=self.witnesses.in_order(),
             health=_symptoms_in_order(self.health),
+            around=self.around.in_order(),
         )
 
     def canonical(self) -> dict[str, Any]:

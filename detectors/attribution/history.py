@@ -15,9 +15,9 @@ STEPS_TO_ADVANCE = 10  # beyond the old maximum, when no checkpoint line is read
 
 def entity_of(case: Case, cause: Cause) -> tuple[str, str]:
     """Kind and id of what is affected: `("gpu", "n03/0000:3b:00")`, a node, a file, or `("none", "")`."""
-    if cause.candidate is None:
-        return "none", ""
     hosts = cause.named.hosts
+    if cause.candidate is None:
+        return ("node", hosts[0]) if len(hosts) == 1 else ("none", "")
     own = cause.candidate.symptom
     beside = [s for s in case.facts.symptoms if s.signature.startswith("xid.") and s is not own]
     for symptom in (own, *beside):

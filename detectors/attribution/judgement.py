@@ -6,6 +6,7 @@ from typing import Any
 
 from detectors.attribution.action import VerdictAction
 from detectors.attribution.evidence_status import EvidenceStatus
+from detectors.attribution.surroundings import Neighbour
 from detectors.catalogue.kind import AnomalyKind
 from detectors.catalogue.layer import Layer
 
@@ -32,6 +33,15 @@ class RuleOutcome:
 
 
 @dataclass(frozen=True)
+class Shared:
+    """What is shared. `rule` and `because` as in the row; `by`: the other failures that belong to it."""
+
+    rule: str
+    because: str
+    by: tuple[Neighbour, ...] = ()
+
+
+@dataclass(frozen=True)
 class Judgement:
     """A verdict before it is stored. `body` is the whole of it (schema 1.0) as JSON values."""
 
@@ -48,3 +58,4 @@ class Judgement:
     happened_at: datetime
     input_hash: str
     body: dict[str, Any]
+    shared: Shared | None = None

@@ -1,6 +1,7 @@
 """What does a cause look like once it is named? One function for each way of naming it."""
 
 import functools
+import hashlib
 import re
 import signal
 from dataclasses import dataclass, replace
@@ -250,3 +251,11 @@ def kind_of(search: Search) -> AnomalyKind:
     if live_hang:
         return AnomalyKind.HANG
     return search.first.symptom.kind if search.first else AnomalyKind.CRASH
+
+
+def fingerprint_of(cause: Cause) -> str:
+    """Says "the same again": the symptom's own, else one made of layer, signature and sentence without numbers."""
+    if cause.candidate is not None and cause.candidate.symptom.fingerprint:
+        return cause.candidate.symptom.fingerprint
+    words = "".join("#" if character.isdigit() else character for character in cause.sentence)
+    return hashlib.sha256(f"{cause.layer}|{cause.signature}|{words}".encode()).hexdigest()

@@ -94,7 +94,7 @@ def _repeats(weighed: Weighed) -> bool:
 
 
 def _storage_of_several(weighed: Weighed) -> bool:
-    return belongs(weighed.cause.signature, STORAGE) and not weighed.on_one_host
+    return belongs(weighed.cause.signature, STORAGE) and not (weighed.on_one_host and weighed.shared is None)
 
 
 REMEDIES: tuple[Remedy, ...] = (

@@ -10,6 +10,7 @@ from typing import Any
 from detectors.attribution.attributing import attribute
 from detectors.attribution.facts import AttemptFacts, EarlierAttempt, Facts, NodeFacts, Quote, Symptom, Versions
 from detectors.attribution.judgement import Judgement
+from detectors.attribution.surroundings import Death, Exposure, Neighbour, Surroundings, Usual
 from detectors.attribution.witnesses import Edge, Port, Wait, Witnesses
 from detectors.catalogue.kind import AnomalyKind
 from detectors.catalogue.layer import Layer
@@ -38,6 +39,7 @@ def read_facts(stored: Stored) -> Facts:
         earlier=tuple(_earlier(one) for one in stored["earlier"]),
         witnesses=_witnesses(stored["witnesses"]),
         health=tuple(_symptom(one) for one in stored["health"]),
+        around=_around(stored["around"]),
     )
 
 
@@ -68,6 +70,7 @@ def _earlier(stored: Stored) -> EarlierAttempt:
         "state": JobState(stored["state"]),
         "layer": Layer(stored["layer"]),
         "culprits": tuple(stored["culprits"]),
+        "nodes": tuple(stored["nodes"]),
     }
     return EarlierAttempt(**{**stored, **_times(stored, "ended_at"), **read})
 
@@ -79,6 +82,27 @@ def _witnesses(stored: Stored) -> Witnesses:
         ports=tuple(Port(**one) for one in stored["ports"]),
         lost_store=tuple((int(rank), str(host)) for rank, host in stored["lost_store"]),
     )
+
+
+def _around(stored: Stored) -> Surroundings:
+    return Surroundings(
+        work=stored["work"],
+        neighbours=tuple(_neighbour(one) for one in stored["neighbours"]),
+        deaths=tuple(
+            Death(**{**one, **_times(one, "ended_at"), "nodes": tuple(one["nodes"])}) for one in stored["deaths"]
+        ),
+        exposures=tuple(Exposure(**one) for one in stored["exposures"]),
+        usual=Usual(**stored["usual"]),
+    )
+
+
+def _neighbour(stored: Stored) -> Neighbour:
+    read = {
+        "layer": Layer(stored["layer"]),
+        "hosts": tuple(stored["hosts"]),
+        "common": tuple(stored["common"]),
+    }
+    return Neighbour(**{**stored, **_times(stored, "happened_at"), **read})
 
 
 def _times(stored: Stored, *names: str) -> dict[str, datetime | None]:

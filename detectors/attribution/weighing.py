@@ -1,15 +1,16 @@
-"""How sure is the cause, and which hosts does it implicate? Attribution section 8.2."""
+"""How sure is the cause, and does more than the attempt itself speak for it? Attribution section 8.2."""
 
 from dataclasses import dataclass, replace
 
-from detectors.attribution.candidates import Case, hosts_showing, on_most
-from detectors.attribution.classes import EXCLUDE, LOCAL_FOLDERS, ONE_OR_ALL
+from detectors.attribution.candidates import Candidate, Case, hosts_showing, on_most
 from detectors.attribution.evidence_status import EvidenceStatus
 from detectors.attribution.facts import Facts
+from detectors.attribution.following import Following, follow
 from detectors.attribution.history import entity_of, repeats_on_host
-from detectors.attribution.hosts import named_by
-from detectors.attribution.judgement import Implicated, RuleOutcome
+from detectors.attribution.hosts import Named
+from detectors.attribution.judgement import Implicated, RuleOutcome, Shared
 from detectors.attribution.naming import COUNTED, Cause
+from detectors.attribution.sharing import shared_cause
 from detectors.attribution.told import LATE, is_reason, taken_by_a_person
 from detectors.catalogue.health import BASIS
 from detectors.catalogue.kind import AnomalyKind
@@ -20,8 +21,6 @@ from schedulers.states import FAILURES
 TO_EXCLUDE = 0.80  # per host (decisions 20)
 TO_STOP = 0.85
 TO_ADVISE = 0.50
-MOST_CULPRITS = 2  # more hosts than that at once are suspects (section 7.2, guards)
-MOST_VICTIMS = 64  # listed in a verdict
 HIGHEST = 0.99
 WITNESS_STILL = ("", "xid.before_error", "told.of_log")
 """By what a symptom may be demoted and still be a witness of its host."""
@@ -29,7 +28,11 @@ WITNESS_STILL = ("", "xid.before_error", "told.of_log")
 
 @dataclass(frozen=True)
 class Weighed:
-    """A cause with its confidence, its hosts and what spoke for and against."""
+    """A cause with its confidence, its hosts and what spoke for and against.
+
+    `repeated`: the host showed it before. `shared`: one cause for several hosts or jobs. `also`: what proves
+    further hosts broken.
+    """
 
     case: Case
     cause: Cause
@@ -38,6 +41,8 @@ class Weighed:
     implicated: tuple[Implicated, ...]
     rules: tuple[RuleOutcome, ...]
     repeated: bool = False
+    shared: Shared | None = None
+    also: tuple[Candidate, ...] = ()
 
     @property
     def facts(self) -> Facts:
@@ -70,10 +75,13 @@ class Weighed:
 
 
 def weigh(case: Case, cause: Cause) -> Weighed:
-    """Confidence from the symptom's own, witnesses and doubts; hosts by their role."""
-    rules = []
+    """Confidence from the symptom's own, witnesses, doubts and history. Hosts are implicated by `blaming`."""
+    shared, said = shared_cause(case, cause)
+    following = Following() if shared else follow(case.facts, cause)
+    rules = [*said, *following.rules]
     # Who did not join a collective was held up by the program far more often than by its host (section 6.3).
-    repeated = repeats_on_host(case, cause) and not (cause.rule in COUNTED and cause.layer is Layer.APPLICATION)
+    by_program = (cause.rule in COUNTED and cause.layer is Layer.APPLICATION) or following.of_job
+    repeated = shared is None and repeats_on_host(case, cause) and not by_program
     if repeated and cause.layer in (Layer.APPLICATION, Layer.FRAMEWORK, Layer.UNKNOWN):
         gpu = entity_of(case, cause)[0] == "gpu"
         cause = replace(cause, layer=Layer.HARDWARE_GPU if gpu else Layer.HARDWARE_HOST)
@@ -82,8 +90,24 @@ def weigh(case: Case, cause: Cause) -> Weighed:
         rules.append(RuleOutcome(rule_id, holds, because if holds else f"not so: {because}"))
         confidence += change if holds else 0.0
     confidence = round(max(0.0, min(HIGHEST, confidence)), 4)
-    weighed = Weighed(case, cause, confidence, _status(cause, confidence), (), tuple(rules), repeated)
-    return replace(weighed, implicated=_implicated(weighed))
+    weighed = Weighed(case, cause, confidence, _status(cause, confidence), (), tuple(rules), repeated, shared)
+    return _followed(weighed, following)
+
+
+def _followed(weighed: Weighed, following: Following) -> Weighed:
+    """What the history of the hosts, or of the job, makes of a cause that nothing explains."""
+    if following.of_job:
+        return replace(weighed, cause=replace(weighed.cause, layer=Layer.APPLICATION))
+    if not following.host:
+        return weighed
+    named = Named((following.host,), by="history")
+    return replace(
+        weighed,
+        cause=replace(weighed.cause, layer=Layer.HARDWARE_HOST, named=named),
+        confidence=max(weighed.confidence, following.confidence),
+        status=EvidenceStatus.SUPPORTED,
+        repeated=True,
+    )
 
 
 def _changes(case: Case, cause: Cause, repeated: bool) -> list[tuple[str, bool, float, str]]:
@@ -191,61 +215,3 @@ def _status(cause: Cause, confidence: float) -> EvidenceStatus:
     if cause.candidate.symptom.role is Role.CANDIDATE:
         return EvidenceStatus.HYPOTHESIS
     return EvidenceStatus.ESTABLISHED if confidence >= TO_STOP else EvidenceStatus.SUPPORTED
-
-
-def _implicated(weighed: Weighed) -> tuple[Implicated, ...]:
-    cause = weighed.cause
-    hosts = cause.named.hosts
-    certain = (cause.tier != 8 or weighed.repeated or cause.counted) and len(hosts) <= MOST_CULPRITS
-    confidence = weighed.confidence if certain else min(weighed.confidence, 0.5)
-    may_exclude = certain and _fault_of_a_host(weighed) and confidence >= TO_EXCLUDE
-    ranks = _ranks_by_host(weighed)
-    named = [
-        Implicated(host, "culprit" if certain else "suspect", confidence, ranks.get(host), may_exclude)
-        for host in hosts
-    ]
-    return (*named, *_victims(weighed))
-
-
-def _fault_of_a_host(weighed: Weighed) -> bool:
-    """Whether leaving the host out can help: broken hardware, or an environment that only one host has."""
-    cause, only_host = weighed.cause, len(weighed.facts.attempt.nodes) == 1
-    if weighed.repeated or cause.counted:
-        return True
-    if cause.action == ONE_OR_ALL:
-        shared_disk = cause.signature == "fs.enospc" and not _on_local_disk(weighed)
-        return (weighed.on_one_host and not shared_disk) or (cause.tier <= 2 and only_host)
-    return cause.action == EXCLUDE and (cause.tier <= 2 or weighed.on_one_host)
-
-
-def _on_local_disk(weighed: Weighed) -> bool:
-    """A full folder of the node itself; of a full shared disk rank 0 alone may tell, too."""
-    symptom = weighed.cause.candidate.symptom if weighed.cause.candidate else None
-    lines = [quote.line for quote in symptom.evidence] if symptom else []
-    return any(f"'{folder}" in line for line in lines for folder in LOCAL_FOLDERS)
-
-
-def _ranks_by_host(weighed: Weighed) -> dict[str, int]:
-    """The lowest rank of the proving symptom on each host."""
-    symptom = weighed.cause.candidate.symptom if weighed.cause.candidate else None
-    if symptom is None:
-        return {}
-    ranks = set(weighed.cause.ranks) or {
-        *symptom.ranks,
-        *(quote.rank for quote in symptom.evidence if quote.rank is not None),
-    }
-    mapped = {host: rank for rank, host in reversed(weighed.facts.ranks) if rank in ranks}
-    if len(ranks) == 1 and len(weighed.cause.named.hosts) == 1:
-        mapped.setdefault(weighed.cause.named.hosts[0], next(iter(ranks)))
-    return mapped
-
-
-def _victims(weighed: Weighed) -> tuple[Implicated, ...]:
-    culprits = set(weighed.cause.named.hosts)
-    heard = {
-        host
-        for candidate in weighed.case.candidates
-        if not candidate.counts and candidate.symptom.basis != BASIS
-        for host in named_by(candidate.symptom, weighed.facts).hosts
-    }
-    return tuple(Implicated(host, "victim", 0.0) for host in sorted(heard - culprits)[:MOST_VICTIMS])
