@@ -18,7 +18,7 @@ from detectors.models import Excerpt, Feed, Observation, Watch
 from detectors.seeing import store_sight
 from detectors.turned import Turned
 from workloads.models import Attempt
-from workloads.progress import ProgressSample, ProgressUpdate, store_progress
+from workloads.progress import CheckpointSample, ProgressSample, ProgressUpdate, store_progress
 
 RANK_HOSTS = "rank_hosts"  # topic of the observation: {rank: host}
 TOPICS = (RANK_HOSTS, WAITS, EDGES, PORTS, STORE)
@@ -204,8 +204,12 @@ def _progress(one: Turned, now: datetime) -> None:
         loaded_checkpoint_step=told.loaded_checkpoint_step,
         baseline_step_seconds=told.baseline_step_seconds,
         phase=told.phase,
+        checkpoints=tuple(CheckpointSample(one.at, one.step, one.deed, one.place) for one in outcome.checkpoints),
         checkpoints_saved=outcome.checkpoints_saved,
         checkpoints_loaded=outcome.checkpoints_loaded,
     )
-    samples = [ProgressSample(point.at, point.step, point.seconds, point.loss) for point in outcome.points]
+    samples = [
+        ProgressSample(point.at, point.step, point.seconds, point.loss, point.tokens, point.tflop, point.nan)
+        for point in outcome.points
+    ]
     store_progress(one.attempt, update, samples, now)

@@ -48,6 +48,7 @@ app.conf.beat_schedule = {
         "schedule": settings.REKINDLE["REKINDLE_READ_SECONDS"],
         "options": {"expires": 5},
     },
+    "thin series of progress": {"task": "workloads.tasks.thin_series", "schedule": 1.0, "options": {"expires": 5}},
     "judge due attempts": {"task": "detectors.tasks.judge_due", "schedule": 1.0, "options": {"expires": 5}},
     "decide due verdicts": {
         "task": "advisor_api.tasks.decide_due",

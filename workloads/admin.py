@@ -12,7 +12,7 @@ from audit.event_type import EventType
 from audit.level import Level
 from audit.read_only import ReadOnlyAdmin
 from audit.trail import Actor, Entry, record
-from workloads.models import Attempt, Cluster, Job, Node, ProgressPoint
+from workloads.models import Attempt, Checkpoint, Cluster, Job, Node, ProgressPoint
 from workloads.subjects import subject_of_cluster
 
 if TYPE_CHECKING:
@@ -164,8 +164,19 @@ class AttemptAdmin(ReadOnlyAdmin):
 class ProgressPointAdmin(ReadOnlyAdmin):
     """Reported steps, newest first."""
 
-    list_display = ("at", "attempt", "step", "step_seconds", "loss")
+    list_display = ("at", "attempt", "step", "step_seconds", "loss", "tokens_per_second", "tflop_per_second")
     list_filter = ("attempt__job__cluster",)
+    search_fields = ("=attempt__job__number",)
+    list_select_related = ("attempt__job",)
+    ordering = ("-id",)
+
+
+@admin.register(Checkpoint)
+class CheckpointAdmin(ReadOnlyAdmin):
+    """Checkpoints that attempts say they saved or loaded, newest first."""
+
+    list_display = ("at", "attempt", "step", "deed", "place")
+    list_filter = ("attempt__job__cluster", "deed")
     search_fields = ("=attempt__job__number",)
     list_select_related = ("attempt__job",)
     ordering = ("-id",)

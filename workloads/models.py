@@ -273,6 +273,7 @@ class Attempt(models.Model):
     blind_reason = models.CharField(max_length=1000, blank=True, default="")
     read_due_at = models.DateTimeField(null=True, blank=True, db_index=True)
     judge_due_at = models.DateTimeField(null=True, blank=True, db_index=True)
+    thin_due_at = models.DateTimeField(null=True, blank=True, db_index=True)
     changed_at = models.DateTimeField(db_index=True)
 
     class Meta:
@@ -289,13 +290,19 @@ class Attempt(models.Model):
 
 
 class ProgressPoint(models.Model):
-    """A step that an attempt reported."""
+    """A step that an attempt reported. Thinned with age (`workloads.thinning`).
+
+    Work a second is as the job's own line counts it, of one GPU or of all.
+    """
 
     attempt = models.ForeignKey(Attempt, on_delete=models.CASCADE, related_name="progress")
     at = models.DateTimeField()
     step = models.BigIntegerField()
     step_seconds = models.FloatField(null=True, blank=True)
     loss = models.FloatField(null=True, blank=True)
+    not_a_number = models.BooleanField(default=False, help_text="Whether the loss was no number.")
+    tokens_per_second = models.FloatField(null=True, blank=True)
+    tflop_per_second = models.FloatField(null=True, blank=True)
 
     class Meta:
         ordering = ("attempt", "id")
@@ -303,3 +310,19 @@ class ProgressPoint(models.Model):
 
     def __str__(self) -> str:
         return f"step {self.step}"
+
+
+class Checkpoint(models.Model):
+    """A checkpoint that an attempt says it has saved or loaded. `place` is its own word for where, never opened."""
+
+    attempt = models.ForeignKey(Attempt, on_delete=models.CASCADE, related_name="checkpoints")
+    at = models.DateTimeField()
+    step = models.BigIntegerField()
+    deed = models.CharField(max_length=8, choices=[("saved", "Saved"), ("loaded", "Loaded")])
+    place = models.CharField(max_length=512, blank=True, default="")
+
+    class Meta:
+        ordering = ("attempt", "id")
+
+    def __str__(self) -> str:
+        return f"{self.deed} {self.step}"

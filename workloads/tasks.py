@@ -10,6 +10,7 @@ from django.utils import timezone
 from schedulers.opening import open_scheduler
 from workloads.models import Cluster
 from workloads.observing import observe
+from workloads.sweeping import thin_due
 from workloads.turns import Turn, claim_due, end_turn
 
 
@@ -34,3 +35,9 @@ def observe_cluster(cluster_id: int, until: str) -> None:
     finally:
         turn = Turn(cluster_id, datetime.fromisoformat(until))
         end_turn(turn, began_at, timezone.now(), random.SystemRandom().random)
+
+
+@shared_task(name="workloads.tasks.thin_series", ignore_result=True)  # type: ignore[untyped-decorator]  # Celery has no types
+def thin_series() -> None:
+    """Thin the progress series that are due, a bounded part of them."""
+    thin_due(timezone.now())

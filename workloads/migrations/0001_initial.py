@@ -385,6 +385,7 @@ class Migration(migrations.Migration):
                 ("blind_reason", models.CharField(blank=True, default="", max_length=1000)),
                 ("read_due_at", models.DateTimeField(blank=True, db_index=True, null=True)),
                 ("judge_due_at", models.DateTimeField(blank=True, db_index=True, null=True)),
+                ("thin_due_at", models.DateTimeField(blank=True, db_index=True, null=True)),
                 ("changed_at", models.DateTimeField(db_index=True)),
                 (
                     "job",
@@ -436,9 +437,42 @@ class Migration(migrations.Migration):
                 ("step_seconds", models.FloatField(blank=True, null=True)),
                 ("loss", models.FloatField(blank=True, null=True)),
                 (
+                    "not_a_number",
+                    models.BooleanField(default=False, help_text="Whether the loss was no number."),
+                ),
+                ("tokens_per_second", models.FloatField(blank=True, null=True)),
+                ("tflop_per_second", models.FloatField(blank=True, null=True)),
+                (
                     "attempt",
                     models.ForeignKey(
                         on_delete=django.db.models.deletion.CASCADE, related_name="progress", to="workloads.attempt"
+                    ),
+                ),
+            ],
+            options={
+                "ordering": ("attempt", "id"),
+            },
+        ),
+        migrations.CreateModel(
+            name="Checkpoint",
+            fields=[
+                (
+                    "id",
+                    models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID"),
+                ),
+                ("at", models.DateTimeField()),
+                ("step", models.BigIntegerField()),
+                (
+                    "deed",
+                    models.CharField(choices=[("saved", "Saved"), ("loaded", "Loaded")], max_length=8),
+                ),
+                ("place", models.CharField(blank=True, default="", max_length=512)),
+                (
+                    "attempt",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="checkpoints",
+                        to="workloads.attempt",
                     ),
                 ),
             ],
