@@ -104,8 +104,11 @@ def proved(search: Search, rule: str, named: Named | None = None, by: Candidate 
 
 
 def node_failure_cause(search: Search) -> Cause:
-    """Slurm's line names the first node of the allocation: only what is down now is named, or was by its reason."""
-    lost = lost_nodes(search.case.facts) or _lost_by_reason(search)
+    """Whom Slurm lost: what is down now, or was by its reason, or is named by `srun`, which is told which ones.
+
+    The line of a job or step names the first node of the allocation and proves nothing against it.
+    """
+    lost = lost_nodes(search.case.facts) or _lost_by_reason(search) or _named_by_srun(search)
     cause = proved(search, "cause.node_failure", Named(lost, by="node state"))
     return replace(cause, layer=Layer.HARDWARE_HOST, sentence="The scheduler lost a node")
 
@@ -113,6 +116,11 @@ def node_failure_cause(search: Search) -> Cause:
 def _lost_by_reason(search: Search) -> tuple[str, ...]:
     """Nodes that are back already, and whose reason tells that they were away."""
     told = (c for c in search.case.candidates if is_reason(c.symptom) and c.counts)
+    return tuple(sorted({host for candidate in told for host in candidate.named.hosts}))
+
+
+def _named_by_srun(search: Search) -> tuple[str, ...]:
+    told = (c for c in search.case.candidates if c.symptom.signature == "slurm.node_failure_on" and c.counts)
     return tuple(sorted({host for candidate in told for host in candidate.named.hosts}))
 
 
@@ -244,13 +252,17 @@ def failed_sentence(search: Search) -> str:
 
 
 def kind_of(search: Search) -> AnomalyKind:
-    """What was found: on a live attempt a hang, whatever caused it; else what the first cause is."""
-    live_hang = not search.case.facts.attempt.ended and any(
-        symptom.kind is AnomalyKind.HANG for symptom in search.case.facts.symptoms
-    )
-    if live_hang:
+    """What was found: on a live attempt a hang, whatever caused it; else what the first cause is.
+
+    Where nothing is a cause, the watchdogs' word stands: they had waited for their whole limit.
+    """
+    facts = search.case.facts
+    if not facts.attempt.ended and any(symptom.kind is AnomalyKind.HANG for symptom in facts.symptoms):
         return AnomalyKind.HANG
-    return search.first.symptom.kind if search.first else AnomalyKind.CRASH
+    if search.first:
+        return search.first.symptom.kind
+    waited = any(s.signature.startswith("pg.watchdog") and not s.refuted for s in facts.symptoms)
+    return AnomalyKind.HANG if waited else AnomalyKind.CRASH
 
 
 def fingerprint_of(cause: Cause) -> str:

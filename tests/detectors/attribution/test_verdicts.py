@@ -249,6 +249,19 @@ SCHEDULER = (
         sentence="The scheduler lost a node on n03",
     ),
     Case(
+        "a node failure names the nodes that srun was told of, where nobody asks for their states",
+        facts(
+            symptom("slurm.node_failure", Layer.HARDWARE_HOST, nodes=()),
+            symptom("slurm.node_failure_on", Layer.HARDWARE_HOST, before_end=7, nodes=("n03",)),
+            attempt=attempt(state=JobState.NODE_FAIL, reason="NodeDown"),
+            nodes=(),
+        ),
+        EXCLUDE,
+        ("n03",),
+        Layer.HARDWARE_HOST,
+        sentence="The scheduler lost a node on n03",
+    ),
+    Case(
         "a node failure while every node is up again names nobody",
         facts(attempt=attempt(state=JobState.NODE_FAIL)),
         RESTART,
