@@ -3,7 +3,7 @@
 `python -m benchmarks.cascade [--lines N[,N…]] [--seed S] [--kinds WORD]`. Each kind (`benchmarks.cascades`) is read
 twice, each time by a process of its own: by the site's worker (4 MiB of a log a turn: found, read, all detectors,
 rows on SQLite, then the verdict), and by `manage.py diagnose`. *read → verdict*: from the end of the last turn to
-the stored verdict. *last byte*: from the moment at which the last byte left the file, with the detectors of the last
+the stored verdict. *last byte*: from the moment at which the last byte left the file, the detectors of the last
 turn in it. *memory*: the most that the worker had resident, and of `diagnose` all its processes, shared pages once.
 """
 
