@@ -145,6 +145,6 @@ def _endings(attempt: Attempt, keys: Sequence[str]) -> list[Entry]:
 def _level(finding: Finding) -> Level:
     if finding.role is Role.ROOT and finding.kind is AnomalyKind.CRASH:
         return Level.ERROR
-    if finding.kind is AnomalyKind.HANG or finding.role in (Role.ROOT, Role.CANDIDATE):
+    if finding.kind in (AnomalyKind.HANG, AnomalyKind.IDLE) or finding.role in (Role.ROOT, Role.CANDIDATE):
         return Level.WARNING
     return Level.INFO

@@ -8,6 +8,7 @@ DEFAULT_LIMITS = {
     "hang_cold_seconds": 600.0,
     "startup_seconds": 1800.0,
     "phase_floor_seconds": 1200.0,
+    "idle_seconds": 1800.0,
     "blind_seconds": 60.0,
     "settle_seconds": 5.0,
     "cascade_seconds": 60.0,

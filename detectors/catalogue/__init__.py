@@ -4,7 +4,7 @@ To add a detector: one module with a `fold`, one line in `DETECTORS`. The order 
 behind it may use.
 """
 
-from detectors.catalogue import crash, endings, hang, not_a_number, progress, saves, straggler, witnesses
+from detectors.catalogue import crash, endings, hang, idle, not_a_number, progress, saves, straggler, witnesses
 from detectors.catalogue.detector import Detector
 
 DETECTORS: tuple[Detector, ...] = (
@@ -14,6 +14,7 @@ DETECTORS: tuple[Detector, ...] = (
     Detector(witnesses.NAME, "What do the ranks tell about each other?", witnesses.fold),
     Detector(endings.NAME, "What does the scheduler's word about its end prove?", endings.fold),
     Detector(hang.NAME, "Has it stood still for longer than its history explains?", hang.fold),
+    Detector(idle.NAME, "Does it hold its nodes and do nothing with them?", idle.fold),
     Detector(straggler.NAME, "Do its steps take longer than they used to?", straggler.fold),
     Detector(saves.NAME, "Does it train on without saving?", saves.fold),
 )

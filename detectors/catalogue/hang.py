@@ -18,6 +18,7 @@ from detectors.catalogue.moments import PAUSES
 from detectors.catalogue.readings import Reading
 from detectors.catalogue.records import Context, Finding
 from detectors.catalogue.role import Role
+from detectors.catalogue.spans import spoken
 from schedulers.states import JobState
 
 NAME = "hang"
@@ -90,17 +91,18 @@ def fold(state: State, readings: Sequence[Reading], known: Known, context: Conte
     rhythm = known.rhythm
     quiet_at = _quiet_at(rhythm, context)
     ended: tuple[str, ...] = ()
-    if memory.key and (quiet_at != memory.quiet_at or rhythm.phase == "ended"):
+    if memory.key and (quiet_at != memory.quiet_at or _is_done(rhythm)):
         ended, memory = (memory.key,), replace(memory, key="", quiet_at=None)
     if context.state is not JobState.RUNNING:
         memory = replace(memory, since=now)
-    if memory.key or not _judged(context) or quiet_at is None or rhythm.phase == "ended":
+    if memory.key or not _judged(context) or quiet_at is None or _is_done(rhythm):
         return Step(memory.state(), known, ended=ended)
     start = max(quiet_at, memory.since) if memory.since is not None else quiet_at
     seen_until = min(now, context.last_read_at or now)
     silence = (seen_until - start).total_seconds()
     limit = allowance(rhythm, context.limits)
     witness = memory.witness if memory.witness_at is not None and memory.witness_at >= start else ""
+    witness = witness or _of_metrics(context, start)
     if silence <= (limit.seconds if witness else limit.alone):
         return Step(memory.state(), known, ended=ended)
     told = dict(memory.told or {})
@@ -135,12 +137,17 @@ def allowance(rhythm: Rhythm, limits: Mapping[str, float]) -> Allowance:
         return Allowance(seconds, ALONE * seconds, f"with only {rhythm.lines} step lines known")
     seconds = max(limits["hang_floor_seconds"], own)
     alone = max(ALONE * seconds, OWN_LONGEST * (rhythm.longest or 0.0))
-    return Allowance(seconds, alone, f"with a step line every {_spoken(rhythm.gap)}")
+    return Allowance(seconds, alone, f"with a step line every {spoken(rhythm.gap)}")
 
 
 def _judged(context: Context) -> bool:
     """Only what runs, can be read and was read."""
     return context.state is JobState.RUNNING and not context.blind and context.last_read_at is not None
+
+
+def _is_done(rhythm: Rhythm) -> bool:
+    """Whether its log says that training is done: what still stands then is idle, and no hang."""
+    return rhythm.phase == "ended" or rhythm.done_at is not None
 
 
 def _quiet_at(rhythm: Rhythm, context: Context) -> datetime | None:
@@ -165,6 +172,12 @@ def _witnessed(memory: Memory, readings: Sequence[Reading]) -> Memory:
     return memory
 
 
+def _of_metrics(context: Context, start: datetime) -> str:
+    """What the GPUs tell of this silence: that they spin, or that nothing is carried between them."""
+    use = context.use
+    return use.witness if use is not None and use.witness and use.seen_at >= start else ""
+
+
 def _key(rhythm: Rhythm, told: dict[str, int]) -> str:
     """`hang:4200`, and `hang:4200:2` when it hangs at the same step again after it had moved."""
     name = f"hang:{rhythm.step if rhythm.step is not None else 'start'}"
@@ -176,7 +189,7 @@ def _key(rhythm: Rhythm, told: dict[str, int]) -> str:
 
 def _finding(key: str, rhythm: Rhythm, silence: Silence, entries: Catalogue) -> Finding:
     happened_at = rhythm.step_at if rhythm.step is not None and rhythm.step_at is not None else silence.since
-    layer = entries.signature(silence.witness).layer if silence.witness else Layer.UNKNOWN
+    layer = entries.signature(silence.witness).layer if entries.knows(silence.witness) else Layer.UNKNOWN
     return Finding(
         key=key,
         kind=AnomalyKind.HANG,
@@ -197,18 +210,11 @@ def _sentence(rhythm: Rhythm, silence: Silence) -> str:
     limit, witness = silence.limit, silence.witness
     where = f"No step after step {rhythm.step}" if rhythm.step is not None else "No step and no line"
     allowed = limit.seconds if witness else limit.alone
-    words = f"{where} for {_spoken(silence.seconds)}; {_spoken(allowed)} are allowed {limit.because}"
+    words = f"{where} for {spoken(silence.seconds)}; {spoken(allowed)} are allowed {limit.because}"
     words += f"; '{witness}' is a second witness" if witness else "; no second witness"
     if rhythm.step is not None and rhythm.line_at is not None:
         alive_for = (rhythm.line_at - silence.since).total_seconds()
         if alive_for > limit.seconds / 2:
             ago = max(0.0, (silence.until - rhythm.line_at).total_seconds())
-            words += f"; the log is alive, its last line came {_spoken(ago)} ago"
+            words += f"; the log is alive, its last line came {spoken(ago)} ago"
     return f"{words}."
-
-
-def _spoken(seconds: float) -> str:
-    """`90 s`, `12 min`, `2.5 h`."""
-    if seconds < 120:
-        return f"{seconds:.3g} s"
-    return f"{seconds / 60:.3g} min" if seconds < 7200 else f"{seconds / 3600:.3g} h"

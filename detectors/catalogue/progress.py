@@ -55,6 +55,8 @@ class Notes:
         course.place = happened.place or course.place
         if happened.what in _ENTERED:
             course.enter(_ENTERED[happened.what], reading)
+        elif happened.what == "setup" and course.phase == "ended":
+            course.enter("starting", reading)  # one training is done, the next one of the same job begins
         else:
             course.leave(reading)
         if happened.what not in ("saved", "loaded") or step is None:
