@@ -79,7 +79,11 @@ def _error_before_first_step(weighed: Weighed) -> bool:
     ours = weighed.cause.layer in (Layer.APPLICATION, Layer.USER, Layer.DATA, Layer.SYSTEM_MEMORY)
     attempt = weighed.facts.attempt
     proved = weighed.cause.tier in (3, 6) and weighed.confidence >= TO_STOP
-    return ours and proved and not attempt.stepped and not attempt.blind_reason and weighed.everywhere
+    # Of a job that trained before, one voice without a name may be one rank's.
+    alone = weighed.told_of_nobody and all(earlier.last_step is None for earlier in weighed.facts.earlier)
+    of_all = weighed.everywhere or alone
+    passing = weighed.cause.action == VerdictAction.RESTART  # a port in use, a hub that is busy
+    return ours and proved and not passing and not attempt.stepped and not attempt.blind_reason and of_all
 
 
 def _never_stepped(weighed: Weighed) -> bool:

@@ -3,6 +3,7 @@
 from detectors.attribution.facts import QUOTE_LIMIT, Quote, Symptom
 from detectors.catalogue.catalogue import Catalogue
 from detectors.catalogue.kind import AnomalyKind
+from detectors.catalogue.layer import Layer
 from detectors.catalogue.records import Evidence, Finding
 from detectors.catalogue.role import Role
 
@@ -37,6 +38,11 @@ def is_cause(kind: AnomalyKind, role: Role, basis: str) -> bool:
     """Whether an anomaly read from a line may be the first cause of an end."""
     fatal = kind in (AnomalyKind.CRASH, AnomalyKind.HANG, AnomalyKind.NAN)
     return fatal and role in (Role.ROOT, Role.CANDIDATE) and basis != "state"
+
+
+def is_victims(kind: AnomalyKind, role: Role, layer: Layer) -> bool:
+    """Whether an anomaly is the message of a process that others took down: it has ended, and was no cause."""
+    return kind is AnomalyKind.CRASH and role is Role.SECONDARY and layer in (Layer.FRAMEWORK, Layer.FRAMEWORK_COMM)
 
 
 def _quote(line: Evidence) -> Quote:

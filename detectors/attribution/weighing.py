@@ -18,6 +18,7 @@ from detectors.catalogue.layer import Layer
 from detectors.catalogue.role import Role
 from schedulers.states import FAILURES
 
+OF_PROGRAM = frozenset({Layer.APPLICATION, Layer.USER, Layer.DATA})
 TO_EXCLUDE = 0.80  # per host (decisions 20)
 TO_STOP = 0.85
 TO_ADVISE = 0.50
@@ -68,10 +69,15 @@ class Weighed:
     @property
     def everywhere(self) -> bool:
         """Whether the cause shows on (nearly) all hosts or ranks, or the attempt has one host only."""
+        nodes = len(self.facts.attempt.nodes)
+        return nodes <= 1 or on_most(len(self.hosts_showing), nodes) or _of_all_ranks(self.case, self.cause)
+
+    @property
+    def told_of_nobody(self) -> bool:
+        """Whether the lines tell neither host nor rank, so that nothing sets one of them apart."""
         symptom = self.cause.candidate.symptom if self.cause.candidate else None
-        nodes, ranks = len(self.facts.attempt.nodes), len(self.facts.ranks)
-        seen = (len(symptom.ranks) or symptom.count) if symptom else 0
-        return nodes <= 1 or on_most(len(self.hosts_showing), nodes) or (ranks > 1 and on_most(seen, ranks))
+        apart = symptom is not None and (symptom.ranks or self.facts.ranks or self.hosts_showing)
+        return symptom is not None and not apart
 
 
 def weigh(case: Case, cause: Cause) -> Weighed:
@@ -114,7 +120,6 @@ def _changes(case: Case, cause: Cause, repeated: bool) -> list[tuple[str, bool, 
     """Rows: id, whether it holds, what it adds, the sentence."""
     facts, proved = case.facts, cause.candidate is not None
     down = {node.name for node in facts.nodes if node.down and not taken_by_a_person(node)}
-    borrowed = cause.named.by in ("srun", "torchrun")
     by_state = _by_state(cause)
     return [
         (
@@ -141,17 +146,46 @@ def _changes(case: Case, cause: Cause, repeated: bool) -> list[tuple[str, bool, 
             -0.2,
             "the job made steps after it was told",
         ),
+        *_changes_by_the_end(case, cause, repeated),
+    ]
+
+
+def _changes_by_the_end(case: Case, cause: Cause, repeated: bool) -> list[tuple[str, bool, float, str]]:
+    """The rows that look at how it ended, whether it was there before, and how well the host is known."""
+    proved = cause.candidate is not None
+    confirmed = proved and not _by_state(cause) and cause.tier == 6 and case.facts.attempt.state in FAILURES
+    borrowed = cause.named.by in ("srun", "torchrun")
+    return [
         (
-            "weight.failed",
-            proved and not by_state and cause.tier == 6 and facts.attempt.state in FAILURES,
-            0.05,
-            "the scheduler confirms the failure",
+            "weight.all_before_a_step",
+            proved and _of_program_everywhere(case, cause),
+            max(0.0, TO_STOP - cause.confidence),
+            "every rank or host fails in the same way before the first step",
         ),
+        ("weight.failed", confirmed, 0.05, "the scheduler confirms the failure"),
         ("weight.repeat", repeated, 0.3, "the same host showed the same before"),
         ("weight.mixed_hosts", cause.named.mixed, -0.2, "the line and the rank map name different hosts"),
         ("weight.borrowed_host", borrowed, -0.1, "the host is known from the launcher only"),
         ("weight.no_clock", _order_unknown(case, cause), -0.15, "nothing tells which host spoke first"),
     ]
+
+
+def _of_program_everywhere(case: Case, cause: Cause) -> bool:
+    """One voice may be one rank's bad luck; all of several that say the same at the start are the program."""
+    attempt, several = case.facts.attempt, len(hosts_showing(cause.signature, case)) if cause.signature else 0
+    on_all = _of_all_ranks(case, cause) or (cause.signature != "" and on_most(several, len(attempt.nodes)))
+    return cause.tier == 6 and cause.layer in OF_PROGRAM and not attempt.stepped and on_all
+
+
+def _of_all_ranks(case: Case, cause: Cause) -> bool:
+    """Whether (nearly) all ranks show it. Without a rank map the highest rank heard tells how many there are."""
+    symptom = cause.candidate.symptom if cause.candidate else None
+    if symptom is None:
+        return False
+    if case.facts.ranks:
+        return on_most(len(symptom.ranks) or symptom.count, len(case.facts.ranks))
+    heard = {rank for one in case.facts.symptoms for rank in one.ranks}
+    return not cause.named.hosts and len(heard) > 1 and on_most(len(symptom.ranks), max(heard) + 1)
 
 
 def _told_by_others(case: Case, cause: Cause) -> bool:

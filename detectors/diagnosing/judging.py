@@ -10,13 +10,10 @@ from datetime import datetime
 from detectors.attribution.attributing import ENGINE, attribute
 from detectors.attribution.facts import AttemptFacts, Facts, Versions
 from detectors.attribution.judgement import Judgement
-from detectors.attribution.symptoms import is_cause, symptom_of
+from detectors.attribution.symptoms import is_cause, is_victims, symptom_of
 from detectors.attribution.witnesses import read_witnesses
 from detectors.catalogue.catalogue import catalogue
 from detectors.catalogue.kind import JUDGED_ALIVE, AnomalyKind
-from detectors.catalogue.layer import Layer
-from detectors.catalogue.records import Finding
-from detectors.catalogue.role import Role
 from detectors.diagnosing.accounting import Told
 from detectors.diagnosing.folding import Found
 from schedulers.states import FAILURES, FINAL, JobState
@@ -25,7 +22,6 @@ RECOVERED = "cause.recovered"
 DECIDED = {"slurm.time_limit": JobState.TIMEOUT, "slurm.preempt": JobState.PREEMPTED}
 """Lines of the scheduler that tell the end of a job, whatever else the text shows."""
 CANCELLED = "slurm.cancelled"  # of a step it may be the answer to a task that failed: only where nothing did
-_OF_FRAMEWORK = frozenset({Layer.FRAMEWORK, Layer.FRAMEWORK_COMM})
 
 
 @dataclass(frozen=True)
@@ -73,14 +69,8 @@ def _state(found: Found, told: Told) -> tuple[JobState, bool]:
         return JobState.RUNNING, False
     if CANCELLED in signatures:
         return JobState.CANCELLED, True
-    over = any(_victim(one) for one in open_ones) and found.progress.phase != "ended"
+    over = any(is_victims(one.kind, one.role, one.layer) for one in open_ones) and found.progress.phase != "ended"
     return (JobState.GONE, True) if over else (JobState.RUNNING, False)
-
-
-def _victim(finding: Finding) -> bool:
-    """The message of a process that others took down."""
-    crash = finding.kind is AnomalyKind.CRASH and finding.role is Role.SECONDARY
-    return crash and finding.layer in _OF_FRAMEWORK
 
 
 def _nothing(found: Found, state: JobState, judgement: Judgement) -> bool:

@@ -11,8 +11,8 @@ CONFIRMED = (
     "it comes again; a text has no second attempt."
 )
 VICTIM = (
-    "every line of the text is known as a victim's message and as no cause; the attempt is then not shown as "
-    "ended, and nothing is judged while it runs."
+    "every line of the text is known as a victim's message and as no cause: communication broke, and nobody says "
+    "why."
 )
 ONE_VOTE = (
     "one reporter names the host and nothing confirms it: it stays a suspect, below the 0.80 to leave it out."
@@ -50,12 +50,10 @@ CAUSES: dict[str, str] = {
     "real-031 container_start_failed_image": "a container's hook that fails may be the node's fault: restarted.",
     "real-033 cuda_oom": CONFIRMED,
     "real-037 host_oom_cgroup": "srun's line that names the host is stronger, and is quoted first.",
-    "real-101 data_file_missing": CONFIRMED,
-    "real-109 user_cancel": VICTIM,
+    "real-109 user_cancel": "a cancelled job is never restarted, and a job that has ended need not be stopped.",
     "real-111 eval_value_error": CONFIRMED,
     "real-116 rendezvous_bad_master_addr": "an address that does not resolve is read as a crash; that it is tried "
     "for ever is not seen. As an error of the program it is restarted once to confirm it.",
-    "real-117 data_dir_missing": CONFIRMED,
     "real-307 xid79_off_bus": NO_HOST,
     "real-311 segv_all_ranks": "a segmentation fault counts as the framework's, whatever process it ends.",
     "real-313 nccl_watchdog_timeout": "of several lines of one watchdog another one is quoted first.",
@@ -71,14 +69,12 @@ CAUSES: dict[str, str] = {
     "mod-013 roce_gid_misconfig": "a failure of every host from the start on is not told from a broken link.",
     "mod-015 efa_completion_error": ONE_VOTE,
     "mod-017 tcpstore_peer_lost": VICTIM,
-    "mod-019 rendezvous_timeout": VICTIM,
     "mod-021 nccl_heartbeat_timeout": "the line on a stuck driver call is taken for the cause of the heartbeat's.",
     "mod-022 gloo_connect_failed": "a wrong interface is not told from a peer that is slow to come up: restarted.",
     "mod-023 nccl_shm_exhausted": EARLIER,
     "mod-032 nfs_server_hang": "a file server that does not answer is told as a crash, though nothing has ended.",
     "mod-036 slurm_launch_failed": "the line that names the node is stronger, and is quoted first.",
     "mod-038 driver_mismatch": "error 803 inside a warning is not read; the error that follows on that node is.",
-    "mod-043 xla_resource_exhausted": CONFIRMED,
     "mod-045 loss_nan_stop": CONFIRMED,
     "mod-049 slow_gpu_straggler": "a throttled GPU is an early warning, for which nothing is restarted; slow "
     "steps are not read from this format.",
@@ -86,5 +82,4 @@ CAUSES: dict[str, str] = {
     "mod-053 network_straggler": SLOW,
     "mod-055 host_memory_mce": NO_HOST,
     "mod-059 checkpoint_corrupt": "a broken checkpoint is restarted: the program may take the one before it.",
-    "mod-063 device_side_assert": CONFIRMED,
 }

@@ -1,9 +1,10 @@
 """What does the whole product, unchanged, make of one text that a job writes?
 
 A live attempt, on the nodes that the text itself speaks of (two plain ones when it speaks of none), writes the
-text. The product reads it. When it finds the cause of a crash itself, the attempt is then shown as failed; when it
-finds a hang, slow steps or a loss that is no number, or nothing, the attempt runs on. Then the product judges and
-decides by its default policy, in action mode, on a cluster of its own with spare nodes.
+text. The product reads it. When it finds the cause of a crash itself, or the words of a process that others took
+down and no hang, the attempt is then shown as failed; as cancelled when that alone is told; when it finds a hang,
+slow steps or a loss that is no number, or nothing, the attempt runs on. Then the product judges and decides by its
+default policy, in action mode, on a cluster of its own with spare nodes.
 """
 
 import os
@@ -13,9 +14,11 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from advisor_api.deciding import decide
-from detectors.attribution.symptoms import is_cause
+from detectors.attribution.symptoms import is_cause, is_victims
 from detectors.catalogue.kind import AnomalyKind
+from detectors.catalogue.layer import Layer
 from detectors.catalogue.role import Role
+from detectors.diagnosing.judging import CANCELLED
 from detectors.diagnosing.speakers import hosts_of
 from detectors.judging import judge
 from detectors.models import Anomaly, Verdict
@@ -61,8 +64,9 @@ def hear(text: str, folder: Path) -> Heard:
     written_at = BEGIN + WRITTEN
     os.utime(path, (written_at.timestamp(), written_at.timestamp()))
     _look(attempt, written_at)
-    if any(cause.kind == AnomalyKind.CRASH for cause in _causes(attempt)):
-        _fail(attempt, written_at + timedelta(seconds=LOOKS[-1] + 1))
+    state = _end(attempt)
+    if state is not None:
+        _ended(attempt, state, written_at + timedelta(seconds=LOOKS[-1] + 1))
     path.unlink()
     return _heard(attempt)
 
@@ -125,18 +129,40 @@ def _look(attempt: Attempt, since: datetime) -> None:
         while (seen := _again(attempt)).read_due_at is not None and seen.read_due_at <= now:
             if not read_attempt(seen, now):
                 raise RuntimeError(f"the product did not read the text of job {attempt.job.number}")
-        if seen.judge_due_at is not None and seen.judge_due_at <= now:
-            judge(seen, now)
-        for verdict in Verdict.objects.filter(attempt=attempt, decide_due_at__lte=now):
-            decide(verdict, now)
+        _judge(seen, now)
 
 
-def _fail(attempt: Attempt, at: datetime) -> None:
+def _judge(seen: Attempt, now: datetime) -> None:
+    if seen.judge_due_at is not None and seen.judge_due_at <= now:
+        judge(seen, now)
+    for verdict in Verdict.objects.filter(attempt=seen, decide_due_at__lte=now):
+        decide(verdict, now)
+
+
+def _end(attempt: Attempt) -> JobState | None:
+    """How the scheduler would show the end that the text tells of; `None` where the attempt runs on.
+
+    Other ranks than those that waited in vain get their time to speak first.
+    """
+    if any(cause.kind == AnomalyKind.CRASH for cause in _causes(attempt)):
+        return JobState.FAILED
+    due = _again(attempt).judge_due_at
+    if due is not None:
+        _judge(_again(attempt), due)
+    found = list(Anomaly.objects.filter(attempt=attempt, refuted_at=None))
+    if Verdict.objects.filter(attempt=attempt).exists() or _again(attempt).phase == "ended":
+        return None
+    if any(is_victims(AnomalyKind(one.kind), Role(one.role), Layer(one.layer)) for one in found):
+        return JobState.FAILED
+    return JobState.CANCELLED if any(one.signature == CANCELLED for one in found) else None
+
+
+def _ended(attempt: Attempt, state: JobState, at: datetime) -> None:
     """The scheduler shows its end, and the product looks on."""
     Attempt.objects.filter(pk=attempt.pk).update(
-        state=JobState.FAILED.value,
-        scheduler_word="FAILED",
-        exit_code=1,
+        state=state.value,
+        scheduler_word=state.name,
+        exit_code=0 if state is JobState.CANCELLED else 1,
         exit_signal=0,
         ended_at=at,
         read_due_at=at,

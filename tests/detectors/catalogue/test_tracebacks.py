@@ -5,7 +5,7 @@ from tests.detectors.catalogue.building import Watching, context, records
 HEAD = "Traceback (most recent call last):"
 OWN = ['  File "/home/user/train.py", line 12, in step', "    loss.backward()"]
 TORCH = ['  File "/opt/lib/python3.11/site-packages/torch/_tensor.py", line 522, in backward', "    return run("]
-END = "ValueError: num_heads must be divisible by 8"
+END = "ValueError: num_heads 30 does not fit 8 ranks"
 
 
 def see(*turns: list[str]) -> Watching:
