@@ -1,4 +1,4 @@
-"""Is a fatal fault told of a node on which a live attempt trains? An early warning: nothing is restarted for it.
+"""Is a fatal fault, or a metric's warning, told of a node of a live attempt? Nothing is restarted for it.
 
 One query for a batch of attempts, a second one only when something is told (decisions 21).
 """
@@ -11,6 +11,7 @@ from django.db.models import Q
 from detectors.attribution.told import BEFORE
 from detectors.catalogue.health import BASIS, Proof
 from detectors.catalogue.kind import AnomalyKind
+from detectors.catalogue.metric_signals import SIGNALS, SOURCE
 from detectors.catalogue.records import Evidence, Finding
 from detectors.catalogue.role import Role
 from detectors.health_events import sentence_of
@@ -22,6 +23,8 @@ from workloads.models import Attempt, Node
 MOST_OPEN = 1000  # open faults looked through, the newest first
 MOST_OF_ONE = 20  # warnings that one attempt keeps: a check that flaps must not fill its page
 KEY = "health:"
+WARNINGS = tuple(sorted(one.id for one in SIGNALS.values() if one.warns))
+"""Metric signals that warn though they prove nothing by themselves: throttling, links with errors."""
 
 
 class EarlyWarnings:
@@ -36,7 +39,8 @@ class EarlyWarnings:
         if not starts:
             self.complete = True
             return
-        told = HealthEvent.objects.filter(cluster__in=clusters, fatal=True, healthy=False, cleared_at=None)
+        warning = Q(fatal=True) | Q(source=SOURCE, check_name__in=WARNINGS)
+        told = HealthEvent.objects.filter(warning, cluster__in=clusters, healthy=False, cleared_at=None)
         rows = list(told.filter(happened_at__gte=min(starts) - BEFORE).order_by("-happened_at", "-pk")[:MOST_OPEN])
         self.complete = len(rows) < MOST_OPEN
         if rows:
@@ -47,7 +51,7 @@ class EarlyWarnings:
         used = {(one.job.cluster_id, node) for one in running for node in one.nodes}
         for row in rows:
             proof = proof_of_row(row)
-            if proof.of_hardware and (row.cluster_id, row.node) in used:
+            if (proof.of_hardware or not row.fatal) and (row.cluster_id, row.node) in used:
                 self._rows.setdefault(row.cluster_id, []).append((row, proof))
         self._ask_for_boots()
 
@@ -108,7 +112,7 @@ def _finding(row: HealthEvent, proof: Proof) -> Finding:
         basis=BASIS,
         signature=proof.signature,
         layer=proof.layer,
-        role=Role.ROOT,
+        role=Role.ROOT if proof.of_hardware else Role.CANDIDATE,
         fingerprint=fingerprint_of_row(row, proof),
         nodes=(row.node,),
         evidence=(Evidence(stream_of(row), row.pk, sentence, row.happened_at, row.node),),

@@ -5,9 +5,10 @@ from collections.abc import Collection
 from datetime import datetime
 
 from detectors.attribution.facts import QUOTE_LIMIT, Quote, Symptom
-from detectors.attribution.told import AFTER, BEFORE, EVENTS
+from detectors.attribution.told import AFTER, BEFORE, EVENTS, METRICS
 from detectors.catalogue.health import BASIS, Proof, proof_of
 from detectors.catalogue.kind import AnomalyKind
+from detectors.catalogue.metric_signals import SOURCE
 from detectors.health_events import sentence_of
 from detectors.models import HealthEvent
 from workloads.models import Attempt
@@ -51,7 +52,7 @@ def fingerprint_of_row(row: HealthEvent, proof: Proof) -> str:
 
 def stream_of(row: HealthEvent) -> str:
     """Where a quote of it stands."""
-    return f"{EVENTS}{row.agent or row.source}"
+    return f"{METRICS}{row.check_name}" if row.source == SOURCE else f"{EVENTS}{row.agent or row.source}"
 
 
 def _symptom(row: HealthEvent, failed_at: datetime | None) -> Symptom:

@@ -9,6 +9,7 @@ from django.utils import timezone
 
 from detectors.claims import EARLY, claim_due
 from detectors.judging import judge
+from detectors.metrics_reading import claim_metrics, due_metrics, read_metrics
 from detectors.reading import read_attempts
 from detectors.store_claims import claim_cluster, due_clusters
 from detectors.store_reading import read_cluster
@@ -57,6 +58,23 @@ def read_store(key: int) -> None:
     claim = claim_cluster(key, now)
     if claim is not None:
         read_cluster(claim, now)
+        judge_due()
+
+
+@shared_task(name="detectors.tasks.read_due_metrics", ignore_result=True)  # type: ignore[untyped-decorator]  # Celery has no types
+def read_due_metrics() -> None:
+    """Read the metrics of every cluster that is due, each in a task of its own."""
+    for key in due_metrics(timezone.now()):
+        read_cluster_metrics.apply_async((key,), expires=settings.REKINDLE["REKINDLE_METRICS_SECONDS"] * 5)
+
+
+@shared_task(name="detectors.tasks.read_cluster_metrics", ignore_result=True)  # type: ignore[untyped-decorator]  # Celery has no types
+def read_cluster_metrics(key: int) -> None:
+    """Read the metrics of one cluster; judge what can be judged with them now."""
+    now = timezone.now()
+    claim = claim_metrics(key, now)
+    if claim is not None:
+        read_metrics(claim, now)
         judge_due()
 
 

@@ -49,6 +49,11 @@ app.conf.beat_schedule = {
         "options": {"expires": 5},
     },
     "thin series of progress": {"task": "workloads.tasks.thin_series", "schedule": 1.0, "options": {"expires": 5}},
+    "read due metrics": {
+        "task": "detectors.tasks.read_due_metrics",
+        "schedule": 1.0,
+        "options": {"expires": 5},
+    },
     "judge due attempts": {"task": "detectors.tasks.judge_due", "schedule": 1.0, "options": {"expires": 5}},
     "decide due verdicts": {
         "task": "advisor_api.tasks.decide_due",

@@ -194,6 +194,12 @@ SETTINGS = (
         "Detail of the site's own log.",
         _one_of("DEBUG", "INFO", "WARNING", "ERROR"),
     ),
+    Setting(
+        "REKINDLE_METRICS_SECONDS",
+        "15",
+        "How often the metrics of a cluster are read: about as often as they are scraped.",
+        _seconds(0.5, 300),
+    ),
 )
 
 

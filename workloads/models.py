@@ -159,7 +159,6 @@ class Cluster(models.Model):
     log_store_unseen_since = models.DateTimeField(null=True, blank=True, editable=False)
     log_store_unseen_reason = models.CharField(max_length=500, blank=True, default="", editable=False)
     metrics_due_at = models.DateTimeField(null=True, blank=True, editable=False, db_index=True)
-    metrics_retry_at = models.DateTimeField(null=True, blank=True, editable=False)
     metrics_read_at = models.DateTimeField(null=True, blank=True, editable=False)
     metrics_unseen_since = models.DateTimeField(null=True, blank=True, editable=False)
     metrics_unseen_reason = models.CharField(max_length=500, blank=True, default="", editable=False)

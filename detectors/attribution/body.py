@@ -13,7 +13,7 @@ from detectors.attribution.hosts import hosts_seen, named_by
 from detectors.attribution.judgement import Implicated, Judgement
 from detectors.attribution.naming import Search
 from detectors.attribution.remedies import Remedy
-from detectors.attribution.told import STREAM
+from detectors.attribution.told import METRICS, STREAM
 from detectors.attribution.weighing import Weighed
 from detectors.catalogue.health import BASIS
 
@@ -107,6 +107,8 @@ def write_body(
 
 
 def _source(symptom: Symptom, stream: str) -> str:
+    if symptom.basis == BASIS and stream.startswith(METRICS):
+        return "metric"
     if symptom.basis == BASIS:
         return "scheduler" if stream.startswith(STREAM) else "health_event"
     return "kernel" if symptom.signature.startswith(("xid.", "sxid", "kernel.")) else "app_log"

@@ -22,6 +22,7 @@ WATCHERS = frozenset({"", "slurm", "root"})
 """By whom a reason is set that no person wrote: the scheduler, its node programs and health checks run as these."""
 STREAM = "scheduler: node "
 EVENTS = "health event: "
+METRICS = "metric: "
 KEY = "node:"
 
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from detectors.catalogue.catalogue import catalogue
 from detectors.catalogue.layer import Layer
+from detectors.catalogue.metric_signals import SIGNALS, SOURCE
 from detectors.catalogue.role import Role
 
 BASIS = "event"
@@ -68,6 +69,8 @@ def proof_of(
     *, check: str, component: str, fatal: bool, codes: Sequence[str], advised: str = "", source: str = FOLLOWED
 ) -> Proof:
     """What an event with these fields proves. An event that is not fatal only confirms."""
+    if source == SOURCE and check in SIGNALS and not codes:
+        return _by_signal(check, fatal=fatal)
     layer = layer_of(component) or layer_of(check)
     known = _by_code(codes) if layer in (None, Layer.HARDWARE_GPU, Layer.HARDWARE_NVLINK) else None
     if known is not None:
@@ -79,6 +82,13 @@ def proof_of(
     if not fatal or advised in HARMLESS:
         return Proof(signature, layer, Role.CONFIRM, sure, "none")
     return Proof(signature, layer, Role.ROOT, sure, "restart_exclude")
+
+
+def _by_signal(check: str, *, fatal: bool) -> Proof:
+    told = SIGNALS[check]
+    root = fatal and told.fatal
+    action = "restart_exclude" if root else "none"
+    return Proof(told.id, told.layer, Role.ROOT if root else Role.CONFIRM, told.confidence, action)
 
 
 def layer_of(text: str) -> Layer | None:

@@ -193,7 +193,6 @@ class Migration(migrations.Migration):
                     ),
                 ),
                 ("metrics_read_at", models.DateTimeField(blank=True, editable=False, null=True)),
-                ("metrics_retry_at", models.DateTimeField(blank=True, editable=False, null=True)),
                 (
                     "metrics_selector",
                     models.CharField(

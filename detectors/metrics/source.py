@@ -1,0 +1,34 @@
+"""What is asked of a metric server, and what does it give?
+
+Pure: requests are built and answers are read here and beside; `detectors.stores.http` speaks to the network. A
+server that cannot be believed raises `StoreTrouble`, as a log store does.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from detectors.stores.store import Answer, Request
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """One value of one series: what it is called, what its labels say, and the server's time of the answer (s)."""
+
+    name: str
+    labels: Mapping[str, str]
+    value: float
+    at: float
+
+
+class MetricSource(Protocol):
+    """A server of metrics. It does no I/O."""
+
+    name: str
+    title: str
+
+    def request(self, query: str) -> Request:
+        """One instant query, as of the server's own now: two clocks never have to agree."""
+
+    def samples(self, answer: Answer) -> Sequence[Sample]:
+        """The samples of an answer; what is not a finite number is absent. Raises `StoreTrouble`."""

@@ -1,0 +1,44 @@
+"""Where are the metrics of a cluster, and how are they asked? The door between stored settings and the network."""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from django.conf import settings
+
+from detectors.metrics import SOURCES
+from detectors.metrics.families import Labels, queries
+from detectors.metrics.source import Sample
+from detectors.stores.credentials import read_credential
+from detectors.stores.http import ask
+from detectors.stores.store import Answer, Request
+from workloads.metric_sources import effective_labels
+from workloads.models import Cluster
+
+Ask = Callable[[Request], Answer]
+"""One question to the server. Raises `StoreTrouble`."""
+SOURCE = SOURCES[0]
+"""The only kind there is: others answer the same queries."""
+
+
+def labels_of(cluster: Cluster) -> Labels:
+    """Which label holds what on this cluster."""
+    return Labels.of(effective_labels(cluster.metrics_labels))
+
+
+def asking(cluster: Cluster) -> Ask:
+    """Asks over the network; the credential is read anew each time. Raises `StoreTrouble`."""
+    folder = settings.REKINDLE["REKINDLE_CREDENTIALS_DIR"]
+    seconds = settings.REKINDLE["REKINDLE_STORE_SECONDS"]
+    credentials = Path(folder) if folder else settings.STATE_DIR / "credentials"
+
+    def asked(request: Request) -> Answer:
+        credential = read_credential(credentials, cluster.metrics_credential)
+        return ask(cluster.metrics_address, request, credential.authorization, credential.authorities, seconds)
+
+    return asked
+
+
+def answers_of(cluster: Cluster, asked: Ask) -> dict[str, Sequence[Sample]]:
+    """All queries of one turn, or none: half of them would show GPUs that are gone. Raises `StoreTrouble`."""
+    wanted = queries(labels_of(cluster), cluster.metrics_selector)
+    return {name: SOURCE.samples(asked(SOURCE.request(query))) for name, query in wanted.items()}

@@ -1,0 +1,40 @@
+"""What do a cluster's metrics show right now? For whoever sets them up: nothing is stored."""
+
+from detectors.metrics.families import ACTIVITY, HOST, STATES
+from detectors.metrics.snapshot import snapshot
+from detectors.metrics_asking import Ask, answers_of, asking, labels_of
+from detectors.stores.store import StoreTrouble
+from workloads.models import Cluster, Node
+
+NEEDED = ("DCGM_FI_DEV_GPU_UTIL", "DCGM_FI_DEV_POWER_USAGE", "DCGM_FI_DEV_XID_ERRORS")
+SHOWN = 5  # names of one kind
+
+
+def look_at_metrics(cluster: Cluster, ask: Ask | None = None) -> str:
+    """Ask once, and say in a few sentences what came: how much is seen, which nodes are not, what is missing."""
+    try:
+        answers = answers_of(cluster, ask or asking(cluster))
+    except StoreTrouble as trouble:
+        return f"The metrics cannot be seen: {trouble}. Until they can, they are no witness of anything."
+    samples = [*answers["states"], *answers["activity"], *answers["host"]]
+    if not samples:
+        return "The metrics answer, but hold none of DCGM's or the node exporter's; is the selector right?"
+    nodes = set(Node.objects.filter(cluster=cluster).values_list("name", flat=True))
+    seen = snapshot(answers, labels_of(cluster), nodes)
+    with_gpus = {name for name, host in seen.hosts.items() if host.gpus}
+    ports = sum(len(host.ports) for host in seen.hosts.values())
+    words = [f"The metrics show {seen.gpus} GPUs on {len(with_gpus)} of {len(nodes)} nodes and {ports} ports."]
+    if seen.strangers:
+        words.append(f"Nobody knows these nodes: {_some(seen.strangers)}; see the labels gpu_node and node.")
+    if with_gpus and (unseen := nodes - with_gpus):
+        words.append(f"Without GPUs: {_some(unseen)}.")
+    names = {sample.name for sample in samples}
+    if missing := [name for name in NEEDED if name not in names]:
+        words.append(f"Missing: {', '.join(missing)}.")
+    words.append(f"{len(names)} of the {len(STATES + ACTIVITY + HOST)} metrics that are read are there.")
+    return " ".join(words)
+
+
+def _some(names: set[str]) -> str:
+    first = sorted(names)[:SHOWN]
+    return ", ".join(first) + (f" and {len(names) - SHOWN} more" if len(names) > SHOWN else "")
