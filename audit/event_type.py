@@ -18,6 +18,7 @@ class EventType(Word):
     ANOMALY = "anomaly", "Anomaly", "danger"
     HEALTH = "health", "Node health told", "warning"
     VERDICT = "verdict", "Verdict", "primary"
+    INCIDENT = "incident", "Incident", "warning"
     ADVICE = "advice", "Advice", "primary"
     NO_ADVICE = "no_advice", "Left alone", "secondary"
     ADVICE_STATE = "advice_state", "Advice moved", "secondary"

@@ -1,5 +1,6 @@
 """Why did an attempt fail? Collects the stored facts, lets the search judge them and stores the verdict."""
 
+import json
 import logging
 from collections.abc import Iterable
 from dataclasses import asdict
@@ -29,10 +30,13 @@ from detectors.attribution.witnesses import read_witnesses
 from detectors.catalogue.catalogue import Catalogue
 from detectors.catalogue.kind import JUDGED_ALIVE, AnomalyKind
 from detectors.catalogue.layer import Layer
+from detectors.elsewhere import surroundings_of
 from detectors.found import finding_of
 from detectors.health_facts import health_of
+from detectors.incidents import join, leave, look_again
 from detectors.models import Anomaly, Observation, Verdict
 from detectors.site_catalogues import site_catalogues
+from detectors.stays import leave_unharmed, settle
 from detectors.storing import RANK_HOSTS, TOPICS
 from detectors.turned import NO_VERDICT
 from schedulers.states import FINAL, JobState
@@ -51,7 +55,7 @@ def judge(attempt: Attempt, now: datetime) -> Verdict | None:
     None is stored for an attempt that ended well or is healthy, when the same facts were judged before, and when
     somebody else was first.
     """
-    latest = Verdict.objects.filter(attempt=attempt).order_by("-pk").defer("body").first()
+    latest = Verdict.objects.filter(attempt=attempt).order_by("-pk").first()
     facts = collect_facts(attempt)
     judgement = attribute(facts, now) if _to_be_judged(attempt, facts, latest) else None
     with transaction.atomic():
@@ -59,29 +63,58 @@ def judge(attempt: Attempt, now: datetime) -> Verdict | None:
         if not due.update(judge_due_at=None):
             log.info("dropped a verdict on attempt %s: it changed meanwhile", attempt.label)
             return None
-        if judgement is None or Verdict.objects.filter(attempt=attempt, input_hash=judgement.input_hash).exists():
+        if judgement is None or _said_before(attempt, judgement, latest):
+            if facts.attempt.ended:
+                leave_unharmed([attempt], now)
             return None
-        Attempt.objects.filter(pk=attempt.pk).update(changed_at=now)
-        verdict = Verdict.objects.create(**_row(attempt, judgement, latest, now))
-        record([_event(attempt, verdict, judgement, now)], now)
+        return _store(attempt, judgement, latest, now)
+
+
+def _said_before(attempt: Attempt, judgement: Judgement, latest: Verdict | None) -> bool:
+    """Whether these facts were judged already, or all that is new happened elsewhere and changes nothing."""
+    if Verdict.objects.filter(attempt=attempt, input_hash=judgement.input_hash).exists():
+        return True
+    return latest is not None and _own_part(latest.body) == _own_part(json.loads(json.dumps(judgement.body)))
+
+
+def _own_part(body: dict[str, Any]) -> dict[str, Any]:
+    """A verdict and its inputs without what happened elsewhere."""
+    own = {name: part for name, part in body.items() if name not in ("inputs", "input_hash", "history")}
+    inputs = {name: part for name, part in body.get("inputs", {}).items() if name != "around"}
+    return {**own, "inputs": inputs}
+
+
+def _store(attempt: Attempt, judgement: Judgement, latest: Verdict | None, now: datetime) -> Verdict:
+    """The verdict, its incident, what it tells of the nodes, and the events: all or nothing."""
+    Attempt.objects.filter(pk=attempt.pk).update(changed_at=now)
+    incident, joined = join(attempt, judgement, latest, now)
+    verdict = Verdict.objects.create(**_row(attempt, judgement, latest, now), incident=incident)
+    left = leave(latest, now) if latest is not None and latest.incident_id != verdict.incident_id else []
+    if attempt.ended_at is not None or judgement.kind is AnomalyKind.HANG:
+        blamed = {one.host for one in judgement.implicated if one.excludable}
+        settle(attempt, died_on=judgement.died_on, blamed=blamed, now=now)
+    look_again(attempt, judgement, now)
+    record([_event(attempt, verdict, judgement, now), *joined, *left], now)
     return verdict
 
 
 def collect_facts(attempt: Attempt) -> Facts:
-    """Everything stored that bears on the attempt, in seven queries whatever its size."""
+    """Everything stored that bears on the attempt, in a fixed number of queries whatever its size."""
     job = attempt.job
     known = site_catalogues().of(job.cluster_id)
     observed = dict(Observation.objects.filter(attempt=attempt, topic__in=TOPICS).values_list("topic", "value"))
     nodes = list(Node.objects.filter(cluster_id=job.cluster_id, name__in=attempt.nodes))
+    symptoms, told = tuple(_symptom(row, known) for row in _anomalies(attempt)), [_node(node) for node in nodes]
     return Facts(
         attempt=_attempt_facts(attempt),
         versions=Versions(ENGINE, known.version),
-        symptoms=tuple(_symptom(row, known) for row in _anomalies(attempt)),
+        symptoms=symptoms,
         ranks=tuple((int(rank), host) for rank, host in observed.get(RANK_HOSTS, {}).items()),
-        nodes=tuple(_node(node) for node in nodes),
+        nodes=tuple(told),
         earlier=tuple(_earlier(attempt)),
         witnesses=read_witnesses(observed),
         health=health_of(attempt, [node.name for node in nodes]),
+        around=surroundings_of(attempt, symptoms, told),
     )
 
 
@@ -157,6 +190,7 @@ def _earlier(attempt: Attempt) -> Iterable[EarlierAttempt]:
             layer=Layer(verdict.layer) if verdict else Layer.UNKNOWN,
             culprits=_culprits(verdict) if verdict else (),
             entity=(verdict.body.get("affected_entity", {}).get("id") or "") if verdict else "",
+            nodes=tuple(one.nodes),
         )
 
 
@@ -168,6 +202,8 @@ def _row(attempt: Attempt, judgement: Judgement, latest: Verdict | None, now: da
     return {
         "attempt": attempt,
         "supersedes": latest,
+        "speed": "fast" if latest is None else "slow",
+        "shared": judgement.shared is not None,
         "kind": judgement.kind.value,
         "layer": judgement.layer.value,
         "signature": judgement.signature,

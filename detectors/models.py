@@ -10,6 +10,7 @@ from detectors.catalogue import site
 from detectors.catalogue.kind import AnomalyKind
 from detectors.catalogue.layer import Layer
 from detectors.catalogue.role import Role
+from detectors.fate import Fate
 from workloads.models import Attempt, Cluster
 
 
@@ -196,6 +197,72 @@ class Anomaly(models.Model):
         return self.sentence
 
 
+class Incident(models.Model):
+    """Failures that belong together: the same cause on several attempts, jobs, users or nodes (section 4.19).
+
+    Its attempts are those whose newest verdict points here. `open_key` is what joins: unique while it is open, and
+    nothing once it has ended.
+    """
+
+    uuid = models.UUIDField(default=uuid.uuid4, unique=True, editable=False)
+    cluster = models.ForeignKey(Cluster, on_delete=models.CASCADE, related_name="incidents")
+    open_key = models.CharField(max_length=128, null=True, blank=True)
+    fingerprint = models.CharField(max_length=64, db_index=True)
+    layer = models.CharField(max_length=32, choices=Layer.choices())
+    sentence = models.CharField(max_length=300)
+    shared = models.BooleanField(default=False, help_text="One cause for several hosts or jobs: no node is blamed.")
+    first_seen_at = models.DateTimeField()
+    last_seen_at = models.DateTimeField()
+    ended_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        ordering = ("-last_seen_at", "-id")
+        constraints = (models.UniqueConstraint(fields=("cluster", "open_key"), name="incident_open_once"),)
+        indexes = (
+            models.Index(fields=("cluster", "last_seen_at"), name="incident_by_time"),
+            models.Index(fields=("ended_at", "last_seen_at"), name="incident_by_end"),
+        )
+
+    def __str__(self) -> str:
+        return self.sentence
+
+
+class IncidentNode(models.Model):
+    """A node that a verdict of an incident names, as a culprit, a suspect or, of a shared cause, a victim."""
+
+    incident = models.ForeignKey(Incident, on_delete=models.CASCADE, related_name="nodes")
+    node = models.CharField(max_length=255)
+
+    class Meta:
+        ordering = ("incident", "node")
+        constraints = (models.UniqueConstraint(fields=("incident", "node"), name="incident_node_once"),)
+
+    def __str__(self) -> str:
+        return self.node
+
+
+class Stay(models.Model):
+    """An attempt on one of its nodes, when it was over: how long, and what became of it there."""
+
+    cluster = models.ForeignKey(Cluster, on_delete=models.CASCADE, related_name="stays")
+    attempt = models.ForeignKey(Attempt, on_delete=models.CASCADE, related_name="stays")
+    node = models.CharField(max_length=255)
+    ended_at = models.DateTimeField()
+    seconds = models.FloatField()
+    fate = models.CharField(max_length=16, choices=Fate.choices(), default=Fate.UNHARMED.value)
+
+    class Meta:
+        constraints = (models.UniqueConstraint(fields=("attempt", "node"), name="stay_once"),)
+        indexes = (
+            models.Index(fields=("cluster", "node", "ended_at"), name="stay_by_node"),
+            models.Index(fields=("cluster", "fate", "ended_at"), name="stay_by_fate"),
+            models.Index(fields=("cluster", "ended_at"), name="stay_by_time"),
+        )
+
+    def __str__(self) -> str:
+        return self.node
+
+
 class Verdict(models.Model):
     """The attribution of one attempt's failure. Never changed; a later one supersedes it."""
 
@@ -213,6 +280,15 @@ class Verdict(models.Model):
     action = models.CharField(max_length=16, choices=VerdictAction.choices())
     implicated = models.JSONField(default=list, help_text="[{host, rank, role, confidence, excludable, evidence}]")
     body = models.JSONField(default=dict, help_text="The whole verdict (schema 1.0).")
+    shared = models.BooleanField(default=False, help_text="One cause for several hosts or jobs: no node is blamed.")
+    incident = models.ForeignKey(
+        Incident,
+        null=True,
+        blank=True,
+        on_delete=models.SET_NULL,
+        related_name="verdicts",
+        help_text="Where it belongs.",
+    )
     input_hash = models.CharField(max_length=64)
     happened_at = models.DateTimeField()
     judged_at = models.DateTimeField()
@@ -221,6 +297,7 @@ class Verdict(models.Model):
     class Meta:
         ordering = ("attempt", "id")
         constraints = (models.UniqueConstraint(fields=("attempt", "input_hash"), name="verdict_once_per_input"),)
+        indexes = (models.Index(fields=("happened_at",), name="verdict_by_time"),)
 
     def __str__(self) -> str:
         return self.sentence

@@ -16,7 +16,9 @@ from detectors.found import store_findings
 from detectors.gathering import StreamNews, stream_key
 from detectors.models import Excerpt, Feed, Observation, Watch
 from detectors.seeing import store_sight
+from detectors.stays import leave_unharmed
 from detectors.turned import Turned
+from schedulers.states import JobState
 from workloads.models import Attempt
 from workloads.progress import CheckpointSample, ProgressSample, ProgressUpdate, store_progress
 
@@ -51,8 +53,14 @@ def store(
         _keep(turns, now)
         for one in turned:
             _progress(one, now)
+        leave_unharmed([one.attempt for one in turned if _over_well(one, now)], now)
         if entries:
             record(entries, now)
+
+
+def _over_well(one: Turned, now: datetime) -> bool:
+    """Whether nothing more comes of an attempt that no verdict will speak of."""
+    return JobState(one.attempt.state) is JobState.COMPLETED and one.finished(now)
 
 
 def _move_due(turned: Sequence[Turned], now: datetime, *, alone: bool) -> None:

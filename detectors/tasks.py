@@ -8,6 +8,7 @@ from django.conf import settings
 from django.utils import timezone
 
 from detectors.claims import EARLY, claim_due
+from detectors.incidents import end_quiet
 from detectors.judging import judge
 from detectors.metrics_reading import claim_metrics, due_metrics, read_metrics
 from detectors.reading import read_attempts
@@ -88,3 +89,9 @@ def judge_due() -> None:
             judge(attempt, now)
         except Exception:
             log.exception("could not judge attempt %s", attempt.label)
+
+
+@shared_task(name="detectors.tasks.end_incidents", ignore_result=True)  # type: ignore[untyped-decorator]  # Celery has no types
+def end_incidents() -> None:
+    """End the incidents to which nothing is added any more."""
+    end_quiet(timezone.now())

@@ -17,6 +17,7 @@ from detectors.attribution.evidence_status import EvidenceStatus
 from detectors.catalogue.kind import AnomalyKind
 from detectors.catalogue.layer import Layer
 from detectors.catalogue.role import Role
+from detectors.fate import Fate
 from schedulers.states import JobState
 from schedulers.words import Word
 from workloads.mode import Mode
@@ -29,6 +30,7 @@ ENUMS: tuple[type[Word], ...] = (
     AnomalyKind,
     Layer,
     Role,
+    Fate,
     VerdictAction,
     EvidenceStatus,
     Operation,

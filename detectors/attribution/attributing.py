@@ -10,11 +10,13 @@ from detectors.attribution.candidates import open_case
 from detectors.attribution.causes import name_cause
 from detectors.attribution.ending import NEVER
 from detectors.attribution.facts import Facts
+from detectors.attribution.following import failed, unexplained
 from detectors.attribution.judgement import Implicated, Judgement
-from detectors.attribution.naming import Search, fingerprint_of
+from detectors.attribution.naming import Cause, Search, fingerprint_of
 from detectors.attribution.ordering import in_causal_order
 from detectors.attribution.remedies import suggest
 from detectors.attribution.weighing import Weighed, weigh
+from detectors.catalogue.layer import Layer
 
 ENGINE = "4"
 """Version of the search; raised when equal facts give another verdict."""
@@ -50,6 +52,8 @@ def attribute(facts: Facts, now: datetime) -> Judgement:
         happened_at=now if cause.happened_at == NEVER else min(cause.happened_at, now),
         input_hash=ordered.input_hash(),
         body={},
+        headline=_COUNT.sub("", cause.sentence),
+        died_on=died_on(weighed, cause),
         shared=weighed.shared,
     )
     return replace(judgement, body=write_body(judgement, weighed, search, remedy, quotes))
@@ -66,6 +70,14 @@ def sentence_of(weighed: Weighed) -> str:
     if not unnamed:
         return sentence
     return f"{sentence} {'on' if culprits else '(suspected:'} {', '.join(unnamed)}{'' if culprits else ')'}"
+
+
+def died_on(weighed: Weighed, cause: Cause) -> tuple[str, ...]:
+    """The nodes that a death without a word may be laid to; `cause` as it was before history was asked."""
+    by_something_else = weighed.shared is not None or weighed.cause.layer is Layer.APPLICATION
+    if by_something_else or not unexplained(cause) or not failed(weighed.facts):
+        return ()
+    return cause.named.hosts or weighed.facts.attempt.nodes
 
 
 def _with_evidence(one: Implicated, weighed: Weighed, quotes: Quotes) -> Implicated:

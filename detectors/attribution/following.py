@@ -42,7 +42,7 @@ def unexplained(cause: Cause) -> bool:
 
 def follow(facts: Facts, cause: Cause) -> Following:
     """Whether the history of hosts and job tells more than the attempt itself."""
-    if not unexplained(cause) or not _failed(facts):
+    if not unexplained(cause) or not failed(facts):
         return Following()
     of_job = _without_common_host(facts, cause)
     hole = "" if of_job else _leader(facts, cause, early=True)
@@ -68,7 +68,8 @@ def _said(rule: str, fired: bool, because: str) -> RuleOutcome:
     return RuleOutcome(rule, fired, because if fired else f"not so: {because}")
 
 
-def _failed(facts: Facts) -> bool:
+def failed(facts: Facts) -> bool:
+    """Whether it is a failure; a live attempt is judged only for one."""
     return facts.attempt.state in FAILURES or not facts.attempt.ended
 
 

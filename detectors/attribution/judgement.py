@@ -43,7 +43,11 @@ class Shared:
 
 @dataclass(frozen=True)
 class Judgement:
-    """A verdict before it is stored. `body` is the whole of it (schema 1.0) as JSON values."""
+    """A verdict before it is stored. `body` is the whole of it (schema 1.0) as JSON values.
+
+    `headline`: the cause without hosts. `died_on`: nodes on which it died without a word, as far as it is not known
+    that they had no part in it.
+    """
 
     kind: AnomalyKind
     layer: Layer
@@ -58,4 +62,6 @@ class Judgement:
     happened_at: datetime
     input_hash: str
     body: dict[str, Any]
+    headline: str = ""
+    died_on: tuple[str, ...] = ()
     shared: Shared | None = None

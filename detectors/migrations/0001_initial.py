@@ -498,4 +498,172 @@ class Migration(migrations.Migration):
                 "constraints": [models.UniqueConstraint(fields=("name", "version"), name="site_signature_version")],
             },
         ),
+        migrations.CreateModel(
+            name="IncidentNode",
+            fields=[
+                (
+                    "id",
+                    models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID"),
+                ),
+                ("node", models.CharField(max_length=255)),
+            ],
+            options={
+                "ordering": ("incident", "node"),
+            },
+        ),
+        migrations.CreateModel(
+            name="Stay",
+            fields=[
+                (
+                    "id",
+                    models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID"),
+                ),
+                ("node", models.CharField(max_length=255)),
+                ("ended_at", models.DateTimeField()),
+                ("seconds", models.FloatField()),
+                (
+                    "fate",
+                    models.CharField(
+                        choices=[
+                            ("unharmed", "Unharmed, or harmed by something else"),
+                            ("unexplained", "Died there, nobody knows why"),
+                            ("blamed", "The node is blamed"),
+                        ],
+                        default="unharmed",
+                        max_length=16,
+                    ),
+                ),
+            ],
+        ),
+        migrations.AddField(
+            model_name="verdict",
+            name="shared",
+            field=models.BooleanField(
+                default=False, help_text="One cause for several hosts or jobs: no node is blamed."
+            ),
+        ),
+        migrations.CreateModel(
+            name="Incident",
+            fields=[
+                (
+                    "id",
+                    models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID"),
+                ),
+                ("uuid", models.UUIDField(default=uuid.uuid4, editable=False, unique=True)),
+                ("open_key", models.CharField(blank=True, max_length=128, null=True)),
+                ("fingerprint", models.CharField(db_index=True, max_length=64)),
+                (
+                    "layer",
+                    models.CharField(
+                        choices=[
+                            ("hardware.gpu", "GPU"),
+                            ("hardware.nvlink", "NVLink"),
+                            ("hardware.network", "Network"),
+                            ("hardware.host", "Host"),
+                            ("system.driver", "Driver"),
+                            ("system.filesystem", "File system"),
+                            ("system.memory", "Memory"),
+                            ("scheduler", "Scheduler"),
+                            ("framework", "Framework"),
+                            ("framework.comm", "Communication"),
+                            ("application", "Application"),
+                            ("data", "Data"),
+                            ("user", "User"),
+                            ("unknown", "Unknown"),
+                        ],
+                        max_length=32,
+                    ),
+                ),
+                ("sentence", models.CharField(max_length=300)),
+                (
+                    "shared",
+                    models.BooleanField(
+                        default=False, help_text="One cause for several hosts or jobs: no node is blamed."
+                    ),
+                ),
+                ("first_seen_at", models.DateTimeField()),
+                ("last_seen_at", models.DateTimeField()),
+                ("ended_at", models.DateTimeField(blank=True, null=True)),
+                (
+                    "cluster",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="incidents",
+                        to="workloads.cluster",
+                    ),
+                ),
+            ],
+            options={
+                "ordering": ("-last_seen_at", "-id"),
+            },
+        ),
+        migrations.AddField(
+            model_name="verdict",
+            name="incident",
+            field=models.ForeignKey(
+                blank=True,
+                help_text="Where it belongs.",
+                null=True,
+                on_delete=django.db.models.deletion.SET_NULL,
+                related_name="verdicts",
+                to="detectors.incident",
+            ),
+        ),
+        migrations.AddIndex(
+            model_name="verdict",
+            index=models.Index(fields=["happened_at"], name="verdict_by_time"),
+        ),
+        migrations.AddField(
+            model_name="incidentnode",
+            name="incident",
+            field=models.ForeignKey(
+                on_delete=django.db.models.deletion.CASCADE, related_name="nodes", to="detectors.incident"
+            ),
+        ),
+        migrations.AddField(
+            model_name="stay",
+            name="attempt",
+            field=models.ForeignKey(
+                on_delete=django.db.models.deletion.CASCADE, related_name="stays", to="workloads.attempt"
+            ),
+        ),
+        migrations.AddField(
+            model_name="stay",
+            name="cluster",
+            field=models.ForeignKey(
+                on_delete=django.db.models.deletion.CASCADE, related_name="stays", to="workloads.cluster"
+            ),
+        ),
+        migrations.AddIndex(
+            model_name="incident",
+            index=models.Index(fields=["cluster", "last_seen_at"], name="incident_by_time"),
+        ),
+        migrations.AddIndex(
+            model_name="incident",
+            index=models.Index(fields=["ended_at", "last_seen_at"], name="incident_by_end"),
+        ),
+        migrations.AddConstraint(
+            model_name="incident",
+            constraint=models.UniqueConstraint(fields=("cluster", "open_key"), name="incident_open_once"),
+        ),
+        migrations.AddConstraint(
+            model_name="incidentnode",
+            constraint=models.UniqueConstraint(fields=("incident", "node"), name="incident_node_once"),
+        ),
+        migrations.AddIndex(
+            model_name="stay",
+            index=models.Index(fields=["cluster", "node", "ended_at"], name="stay_by_node"),
+        ),
+        migrations.AddIndex(
+            model_name="stay",
+            index=models.Index(fields=["cluster", "fate", "ended_at"], name="stay_by_fate"),
+        ),
+        migrations.AddIndex(
+            model_name="stay",
+            index=models.Index(fields=["cluster", "ended_at"], name="stay_by_time"),
+        ),
+        migrations.AddConstraint(
+            model_name="stay",
+            constraint=models.UniqueConstraint(fields=("attempt", "node"), name="stay_once"),
+        ),
     ]
