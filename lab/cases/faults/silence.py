@@ -23,6 +23,11 @@ QUIET = ("unknown", "framework.comm")
 SLURM_STEP = 24  # of a job on a real Slurm: its rhythm is known
 CASCADE_STEP, CASCADE_STEP_SECONDS, CASCADE_SECONDS = 24, 25.0, 920.0
 
+LEFT_ALONE = (Did.NONE, Did.ASK)
+DONE = "its work is done: a restart would bring nothing, and who ends it is for a person to say"
+DONE_STEPS = 40
+IDLE_SECONDS = 2400.0  # its 40 steps, and more than the half hour after which it is idle
+
 
 def _hang(**more: int | str) -> Fault:
     return Fault("hang", step=STRIKE, attempt=0, **more)  # type: ignore[arg-type]
@@ -192,5 +197,11 @@ SILENCE: tuple[Case, ...] = (
             seconds=CASCADE_SECONDS,
             node_names=names("node", 6),
         ),
+    ),
+    _fault(
+        "done-and-stays",
+        "training ends as it should, and the job stays: a process that was left behind holds both nodes",
+        Truth("idle", (), False, LEFT_ALONE, DONE),
+        simulated(job(Fault("hang", step=DONE_STEPS + 1, attempt=0), steps=DONE_STEPS), seconds=IDLE_SECONDS),
     ),
 )

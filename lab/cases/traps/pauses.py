@@ -10,6 +10,8 @@ COMPILE_STEP, COMPILE_FACTOR = 40.0, 30.0  # the first step takes 20 minutes
 INDEX = 2100.0  # longer than the 1,800 s of a start
 PULL = 1500.0
 LOAD = 900.0
+LAST_EVALUATION, LAST_SAVE = 2400.0, 2700.0  # longer than the 1,800 s after which a job that is done is idle
+BETWEEN = 1700.0  # shorter than the 1,800 s of a start
 
 PAUSES: tuple[Case, ...] = (
     trap(
@@ -140,5 +142,72 @@ PAUSES: tuple[Case, ...] = (
             acts=(Act("suspend", ("0",), on_step=30), Act("unsuspend", ("0",), at=780)),
             seconds=930,
         ),
+    ),
+    trap(
+        "last-evaluation",
+        "training is done, then 40 minutes of evaluation with a line at its start; then the job ends",
+        "the job says that it evaluates, and ends well",
+        simulated(
+            job(
+                Fault(
+                    "pause",
+                    step=41,
+                    lines=(
+                        "[after training is done] datetime: 2026-05-01 10:00:00 ",
+                        "Evaluating on 163840 samples",
+                    ),
+                    seconds=LAST_EVALUATION,
+                    after=(" validation loss at the end of training | lm loss value: 3.101E+00 |",),
+                ),
+                steps=40,
+            ),
+            seconds=2790,
+        ),
+        trap=7,
+    ),
+    trap(
+        "last-save",
+        "training is done, then the last checkpoint takes 45 minutes to write; then the job ends",
+        "the job says that it saves, and the checkpoint is complete in the end",
+        simulated(
+            job(
+                Fault(
+                    "pause",
+                    step=36,
+                    lines=(
+                        "`Trainer.fit` stopped: `max_steps=35` reached.",
+                        "saving checkpoint at iteration      35 to /ckpt/train in torch_dist format",
+                    ),
+                    seconds=LAST_SAVE,
+                    after=(
+                        "  successfully saved checkpoint from iteration      35 to /ckpt/train [ t 1/8, p 1/1 ]",
+                    ),
+                ),
+                steps=35,
+                checkpoint_every=0,
+            ),
+            seconds=3000,
+        ),
+        trap=7,
+    ),
+    trap(
+        "second-training",
+        "the first training of a job is done; 28 minutes of set-up later its second one begins",
+        "the job says that it builds, and trains on afterwards",
+        simulated(
+            job(
+                Fault(
+                    "pause",
+                    step=31,
+                    lines=(
+                        "[after training is done] datetime: 2026-05-01 10:00:00 ",
+                        "> building train, validation, and test datasets ...",
+                    ),
+                    seconds=BETWEEN,
+                )
+            ),
+            seconds=2400,
+        ),
+        trap=7,
     ),
 )

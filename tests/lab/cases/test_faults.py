@@ -69,6 +69,7 @@ REQUIRED = {
     "port flap": "port-flap",
     "NCCL watchdog cascade of 64 ranks": "cascade-without-one-rank-64",
     "NCCL watchdog cascade of 512 ranks": "cascade-one-behind-512",
+    "allocated but idle": "done-and-stays",
     "GPU off the bus": "cascade-of-lost-gpu-512",
 }
 ENDS = {  # how the first attempt ends when nobody repairs anything; every other case ends FAILED
@@ -124,7 +125,8 @@ def test_the_truth_is_complete(case: Case) -> None:
     truth = case.truth
     assert case.sort is Sort.FAULT
     assert truth.kind in {*AnomalyKind, NO_KIND}
-    assert truth.layers and set(truth.layers) <= set(Layer)
+    assert set(truth.layers) <= set(Layer)
+    assert truth.layers or truth.kind == AnomalyKind.IDLE  # nobody judges it
     assert truth.actions
     assert truth.why and truth.why == truth.why.strip().rstrip(".")
     assert truth.culprit or Did.RESTART_EXCLUDE not in (*truth.actions, *truth.later)
