@@ -21,6 +21,7 @@ from detectors.attribution.action import VerdictAction
 from detectors.attribution.evidence_status import EvidenceStatus
 from detectors.catalogue.kind import AnomalyKind
 from detectors.catalogue.layer import Layer
+from detectors.incidents import jobs_struck
 from detectors.models import Verdict
 from schedulers.states import JobState
 from workloads.mode import Mode
@@ -44,12 +45,13 @@ class Partition:
 
 
 def gather(verdict: Verdict, policy: Policy, now: datetime) -> Facts:
-    """The facts about `verdict.attempt`. Reads `verdict.attempt.job.cluster`; about twelve queries."""
+    """The facts about `verdict.attempt`. Reads `verdict.attempt.job.cluster`; about fourteen queries."""
     attempt, job = verdict.attempt, verdict.attempt.job
     cluster = job.cluster
     own = Verdict.objects.filter(attempt=attempt)
     partition = look_at_partition(job, active_exclusions(cluster, now).exclude(verdict_id__in=own.values("uuid")))
     wish = read_stored(job.opt_in)
+    struck = jobs_struck(verdict, timedelta(seconds=policy.storm_window_seconds))
     return Facts(
         label=attempt.label,
         state=JobState(attempt.state),
@@ -68,6 +70,7 @@ def gather(verdict: Verdict, policy: Policy, now: datetime) -> Facts:
         confidence=verdict.confidence,
         named=_named(verdict, partition),
         newer_verdict=own.filter(pk__gt=verdict.pk).exists(),
+        jobs_struck=struck,
         progressed_since=attempt.last_step_at is not None and attempt.last_step_at > verdict.judged_at,
         requeues=attempt.index,
         **asdict(_counts(attempt)),

@@ -67,13 +67,10 @@ def join(
     incident = _by_key(attempt, wanted.key) or _taken_over(attempt, judgement, wanted, before)
     if incident is None:
         return _opened(attempt, judgement, wanted, now)
-    if not _moved(incident, wanted, judgement):
+    if not _moved(incident, judgement):
         return _opened(attempt, judgement, wanted, now)
     _name_nodes(incident, judgement)
-    entries = [] if before == incident else [_event(attempt, incident, "joins the incident", "joined")]
-    if wanted.shared and not incident.shared:
-        entries.append(_event(attempt, incident, "shows that no node is to blame for", "shared"))
-    return incident, entries
+    return incident, [] if before == incident else [_event(attempt, incident, "joins the incident", "joined")]
 
 
 def leave(latest: Verdict | None, now: datetime) -> list[Entry]:
@@ -82,6 +79,15 @@ def leave(latest: Verdict | None, now: datetime) -> list[Entry]:
     if incident is None or Verdict.objects.filter(incident=incident, newer=None).exists():
         return []
     return _ended([incident], "its failures belong elsewhere", now)
+
+
+def jobs_struck(verdict: Verdict, reach: timedelta) -> int:
+    """How many jobs the shared cause of a verdict struck within `reach` of it; 0: the cause is no shared one."""
+    if not verdict.shared or verdict.incident_id is None:
+        return 0
+    near = (verdict.happened_at - reach, verdict.happened_at + reach)
+    standing = Verdict.objects.filter(incident_id=verdict.incident_id, newer=None, happened_at__range=near)
+    return max(1, standing.order_by().values("attempt__job").distinct().count())
 
 
 def look_again(attempt: Attempt, judgement: Judgement, now: datetime) -> None:
@@ -125,8 +131,12 @@ def _wanted(attempt: Attempt, judgement: Judgement) -> Wanted:
         what, layer, sentence = _TOGETHER[shared.rule]
         return Wanted(f"shared:{what}", judgement.fingerprint, layer, sentence, shared=True)
     # What nobody can explain is the same again in one job only: its fingerprint says no more than how it ended.
-    unknown = judgement.evidence_status is EvidenceStatus.UNKNOWN and shared is None
-    key = f"job:{attempt.job_id}:{judgement.fingerprint}" if unknown else judgement.fingerprint
+    if shared is not None:
+        key = f"shared:{judgement.fingerprint}"
+    elif judgement.evidence_status is EvidenceStatus.UNKNOWN:
+        key = f"job:{attempt.job_id}:{judgement.fingerprint}"
+    else:
+        key = judgement.fingerprint
     return Wanted(key, judgement.fingerprint, judgement.layer, judgement.headline[:300], shared is not None)
 
 
@@ -179,15 +189,12 @@ def _renamed(incident: Incident, wanted: Wanted) -> bool:
     return bool(moved)
 
 
-def _moved(incident: Incident, wanted: Wanted, judgement: Judgement) -> bool:
-    """Widen an incident in time; once shared it stays so. `False` when it has ended meanwhile."""
+def _moved(incident: Incident, judgement: Judgement) -> bool:
+    """Widen an incident in time. `False` when it has ended meanwhile."""
     still = Incident.objects.filter(pk=incident.pk, open_key=incident.open_key, ended_at=None)
     at = judgement.happened_at
-    changes = {"shared": True} if wanted.shared else {}
     return bool(
-        still.update(
-            first_seen_at=Least(F("first_seen_at"), at), last_seen_at=Greatest(F("last_seen_at"), at), **changes
-        )
+        still.update(first_seen_at=Least(F("first_seen_at"), at), last_seen_at=Greatest(F("last_seen_at"), at))
     )
 
 
@@ -209,7 +216,7 @@ def _opened(
                 )
         except IntegrityError:
             found = _by_key(attempt, wanted.key)
-            if found is not None and _moved(found, wanted, judgement):
+            if found is not None and _moved(found, judgement):
                 _name_nodes(found, judgement)
                 return found, [_event(attempt, found, "joins the incident", "joined")]
             continue

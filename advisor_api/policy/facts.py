@@ -57,6 +57,7 @@ class Facts:
     named: tuple[NamedNode, ...] = ()  # surest first
     newer_verdict: bool = False
     progressed_since: bool = False  # a step was seen after the verdict
+    jobs_struck: int = 0  # by the shared cause that this failure belongs to; 0: it is no shared one
 
     # what earlier attempts came to (see policy/history.py)
     requeues: int = 0

@@ -221,6 +221,12 @@ STOPS = (
         lambda facts, policy: facts.partition_restarts >= policy.storm_restarts,
     ),
     Rule(
+        "shared_cause",
+        Operation.WAIT,
+        "one cause, which is no single node's, stopped {facts.jobs_struck} jobs at about the same time",
+        lambda facts, policy: facts.jobs_struck >= policy.storm_restarts,
+    ),
+    Rule(
         "asked_for_a_person",
         Operation.WAIT,
         "the verdict asks for a person",

@@ -58,7 +58,7 @@ def test_a_named_node_becomes_a_restart_without_it() -> None:
     assert (advice.operation, advice.excluded_nodes, advice.rule) == ("restart", ["n03"], "named_node")
     assert (advice.generation, advice.state, advice.mode_at_decision) == (1, "pending", "action")
     assert advice.facts["named"] == [{"host": "n03", "confidence": 0.95, "available": True, "drained": False}]
-    assert len(advice.trace) == 40
+    assert len(advice.trace) == 41
     sequence = Sequence.objects.get()
     assert (sequence.happened_at, sequence.detected_at) == (NOW - seconds(5), NOW - seconds(3))
     assert len(sequence.trace_id) == 32
@@ -111,7 +111,7 @@ def test_a_guard_leaves_it_alone_with_a_sentence() -> None:
     (event,) = events(EventType.NO_ADVICE)
     assert event.sentence == "100-0 is left alone: somebody cancelled the job, which is a wish and not a failure."
     assert event.payload["rule"] == "cancelled"
-    assert len(event.payload["trace"]) == 40
+    assert len(event.payload["trace"]) == 41
     assert Verdict.objects.get().decide_due_at is None
 
 

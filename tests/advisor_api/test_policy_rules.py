@@ -115,6 +115,8 @@ WINNERS = [
         replace(NAMED, requeues=10, max_requeue_times=99),
     ),
     ("many jobs at once", "restart_storm", Operation.WAIT, replace(NAMED, partition_restarts=3)),
+    ("one cause stops three jobs", "shared_cause", Operation.WAIT, replace(FAILED, jobs_struck=3)),
+    ("one cause stops two jobs", "known_cause", Operation.RESTART, replace(FAILED, jobs_struck=2)),
     ("the verdict asks a person", "asked_for_a_person", Operation.WAIT, replace(NAMED, action=VerdictAction.ASK)),
     (
         "it hangs at the same step again",
