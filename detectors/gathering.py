@@ -5,6 +5,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
+from typing import Any
 
 from django.conf import settings
 
@@ -20,6 +21,15 @@ from workloads.models import Attempt
 TURN_FACTOR = 2  # times REKINDLE_READ_BYTES: what one attempt may take in one turn, over all its files
 LINES_TOGETHER = 200_000  # lines of one attempt after which the turn ends: an empty one takes memory, too
 KEYS = 5_000  # in one IN (…): SQLite takes at most 32,766 parameters
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """A stored row of `Watch`: what a detector knew, and the catalogue it knew it with."""
+
+    key: int
+    catalogue: str
+    state: Mapping[str, Any]
 
 
 @dataclass(frozen=True)
@@ -52,7 +62,7 @@ class News:
 
     attempt: Attempt
     asked: Asked
-    watches: Mapping[str, Watch]
+    watches: Mapping[str, Memory]
     streams: tuple[StreamNews, ...] = ()
     records: Sequence[Record] = ()
     tried: tuple[str, ...] = ()
@@ -96,7 +106,7 @@ class Stored:
     """What the database knows of some attempts, in four queries."""
 
     feeds: dict[int, dict[tuple[str, str], Feed]] = field(default_factory=lambda: defaultdict(dict))
-    watches: dict[int, dict[str, Watch]] = field(default_factory=lambda: defaultdict(dict))
+    watches: dict[int, dict[str, Memory]] = field(default_factory=lambda: defaultdict(dict))
     next_started_at: dict[int, datetime] = field(default_factory=dict)
 
 
@@ -107,22 +117,25 @@ def stream_key(name: str) -> str:
 
 def load(attempts: Sequence[Attempt]) -> Stored:
     """Cursors, memories and successors of some attempts."""
-    stored = Stored()
-    for feed in Feed.objects.filter(attempt__in=attempts):
+    stored, keys = Stored(), [attempt.pk for attempt in attempts]
+    for feed in Feed.objects.filter(attempt__in=keys):
         if feed.attempt_id is not None:
             stored.feeds[feed.attempt_id][feed.source, feed.stream_key] = feed
-    for watch in Watch.objects.filter(attempt__in=attempts):
-        stored.watches[watch.attempt_id][watch.detector] = watch
+    watches = Watch.objects.filter(attempt__in=keys).values_list(
+        "attempt_id", "detector", "pk", "catalogue", "state"
+    )
+    for attempt, detector, key, version, state in watches:
+        stored.watches[attempt][detector] = Memory(key, version, state)
     jobs = {attempt.job_id for attempt in attempts}
     starts: dict[int, list[tuple[int, datetime]]] = defaultdict(list)
     started = Attempt.objects.filter(job__in=jobs, started_at__isnull=False)
     for job, index, started_at in started.values_list("job_id", "index", "started_at"):
         if started_at is not None:
             starts[job].append((index, started_at))
-    for attempt in attempts:
-        later = [moment for index, moment in starts[attempt.job_id] if index > attempt.index]
+    for one in attempts:
+        later = [moment for index, moment in starts[one.job_id] if index > one.index]
         if later:
-            stored.next_started_at[attempt.pk] = min(later)
+            stored.next_started_at[one.pk] = min(later)
     return stored
 
 

@@ -35,7 +35,7 @@ from workloads.limits import effective_limits
 from workloads.models import Attempt
 
 log = logging.getLogger(__name__)
-TOGETHER = 25  # attempts stored in one transaction: short enough for the other writers
+TOGETHER = 250  # attempts stored in one transaction: short enough for the other writers
 
 
 @dataclass(frozen=True)
@@ -77,21 +77,20 @@ def read_attempts(attempts: Sequence[Attempt], now: datetime, turn: Turn = catal
 
 
 def _stored(turned: Sequence[Turned], now: datetime) -> int:
-    """Store some turns together; when one of them cannot be, each by itself."""
+    """Store some turns together; when one of them cannot be, each half by itself, down to the one."""
     if not turned:
         return 0
     try:
         store([(one, cut_excerpts(one, now)) for one in turned], now)
-    except (Overtaken, IntegrityError) as error:
-        if len(turned) == 1:
+    except Exception as error:
+        if len(turned) > 1:
+            half = len(turned) // 2
+            return _stored(turned[:half], now) + _stored(turned[half:], now)
+        if isinstance(error, Overtaken | IntegrityError):
             log.info("dropped a turn over attempt %s: %s", turned[0].attempt.label, error)
-            return 0
-        return sum(_stored([one], now) for one in turned)
-    except Exception:
-        if len(turned) == 1:
+        else:
             log.exception("could not store the turn over attempt %s", turned[0].attempt.label)
-            return 0
-        return sum(_stored([one], now) for one in turned)
+        return 0
     return len(turned)
 
 
@@ -141,7 +140,7 @@ def _outcome(news: News, context: Context, turn: Turn, now: datetime) -> Outcome
 
 def past_of(attempts: Sequence[Attempt]) -> dict[int, Past]:
     """What is stored of the attempts' anomalies, in one query."""
-    rows = Anomaly.objects.filter(attempt__in=attempts).values_list(
+    rows = Anomaly.objects.filter(attempt__in=[attempt.pk for attempt in attempts]).values_list(
         "attempt_id", "key", "kind", "role", "basis", "refuted_at"
     )
     keys, causes, alive, warned = defaultdict(set), set(), set(), defaultdict(set)

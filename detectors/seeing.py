@@ -22,10 +22,11 @@ READER = Actor(ActorKind.DETECTOR, "reading")
 def store_sight(turned: Turned, now: datetime) -> list[Entry]:
     """Store a change of sight inside the caller's transaction: one anomaly and one event for each time."""
     attempt, sight = turned.attempt, turned.sight
+    if not sight.changed and (not sight.blind or sight.reason == attempt.blind_reason):
+        return []
     mine = Attempt.objects.filter(pk=attempt.pk)
     if not sight.changed:
-        if sight.blind and sight.reason != attempt.blind_reason:
-            mine.update(blind_reason=sight.reason, changed_at=now)
+        mine.update(blind_reason=sight.reason, changed_at=now)
         return []
     if sight.blind:
         return [_go_blind(attempt, sight.reason, now)]

@@ -1,13 +1,12 @@
 """How does what a turn gave get into the database? In one short transaction, whole or not at all."""
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
 from django.conf import settings
 from django.db import models, transaction
-from django.db.models import Case, F, JSONField, Q, Value, When
 
 from audit.trail import record
 from detectors.catalogue.witnesses import EDGES, PORTS, STORE, WAITS
@@ -19,13 +18,14 @@ from detectors.seeing import store_sight
 from detectors.stays import leave_unharmed
 from detectors.turned import Turned
 from schedulers.states import JobState
+from workloads.many_rows import change_each
 from workloads.models import Attempt
-from workloads.progress import CheckpointSample, ProgressSample, ProgressUpdate, store_progress
+from workloads.progress import CheckpointSample, Moved, ProgressSample, ProgressUpdate, store_all_progress
 
 RANK_HOSTS = "rank_hosts"  # topic of the observation: {rank: host}
 TOPICS = (RANK_HOSTS, WAITS, EDGES, PORTS, STORE)
 ALL = "all"
-ROWS = 100  # in one statement with a condition for each row: SQLite's expressions may be 1,000 deep
+ROWS = 500  # new ones in one statement, where the database takes as many
 
 
 class Overtaken(Exception):
@@ -51,8 +51,7 @@ def store(
         entries += [entry for one in turned for entry in store_sight(one, now)]
         _observe(turned, now)
         _keep(turns, now)
-        for one in turned:
-            _progress(one, now)
+        store_all_progress([moved for one in turned if (moved := _progress(one)) is not None], now)
         leave_unharmed([one.attempt for one in turned if _over_well(one, now)], now)
         if entries:
             record(entries, now)
@@ -96,9 +95,16 @@ def _move_feeds(turned: Sequence[Turned], now: datetime) -> None:
     new = [_feed(one.attempt, news, now) for one, news in moved if news.feed is None]
     if new:
         Feed.objects.bulk_create(new, 500)
-    old = [news for _one, news in moved if news.feed is not None]
-    for start in range(0, len(old), ROWS):
-        _swap(old[start : start + ROWS], now)
+    old = {news.feed.pk: (news.feed, news.position) for _one, news in moved if news.feed is not None}
+    if not old:
+        return
+    changes = {
+        key: {"position": dict(position), "revision": feed.revision + 1, "moved_at": now}
+        for key, (feed, position) in old.items()
+    }
+    found = change_each(Feed, changes, {key: feed.revision for key, (feed, _position) in old.items()}, "revision")
+    if found != len(old):
+        raise Overtaken(f"{len(old) - found} of {len(old)} cursors moved")
 
 
 def _feed(attempt: Attempt, news: StreamNews, now: datetime) -> Feed:
@@ -114,33 +120,17 @@ def _feed(attempt: Attempt, news: StreamNews, now: datetime) -> Feed:
     )
 
 
-def _swap(some: Sequence[StreamNews], now: datetime) -> None:
-    """Move cursors, each only from the revision it was read at; all in one statement."""
-    unmoved = Q()
-    cases = []
-    for news in some:
-        if news.feed is not None:
-            unmoved |= Q(pk=news.feed.pk, revision=news.feed.revision)
-            cases.append(When(pk=news.feed.pk, then=Value(dict(news.position), output_field=JSONField())))
-    moved = Feed.objects.filter(unmoved).update(
-        position=Case(*cases, output_field=JSONField()), revision=F("revision") + 1, moved_at=now
-    )
-    if moved != len(some):
-        raise Overtaken(f"{len(some) - moved} of {len(some)} cursors moved")
-
-
 def _remember(turned: Sequence[Turned]) -> None:
     """Store the memories that changed."""
-    new, old = [], []
+    new, old = [], {}
     for one in turned:
         for name, state in one.states.items():
             watch = one.news.watches.get(name)
             if watch is None:
                 new.append(Watch(attempt=one.attempt, detector=name, catalogue=one.catalogue, state=dict(state)))
             else:
-                watch.state, watch.catalogue = dict(state), one.catalogue
-                old.append(watch)
-    _write(Watch, new, old, ("state", "catalogue"))
+                old[watch.key] = {"state": dict(state), "catalogue": one.catalogue}
+    _write(Watch, new, old)
 
 
 def _observe(turned: Sequence[Turned], now: datetime) -> None:
@@ -153,16 +143,15 @@ def _observe(turned: Sequence[Turned], now: datetime) -> None:
         return
     rows = Observation.objects.filter(attempt__in=list(said), topic__in=TOPICS)
     known = {(row.attempt_id, row.topic): row for row in rows}
-    new, old = [], []
+    new, old = [], {}
     for key, one in said.items():
         for topic, value in _told(one).items():
             row = known.get((key, topic))
             if row is None:
                 new.append(Observation(attempt=one.attempt, topic=topic, key=ALL, value=value, at=now))
             elif row.value != value:
-                row.value, row.at = value, now
-                old.append(row)
-    _write(Observation, new, old, ("value", "at"))
+                old[row.pk] = {"value": value, "at": now}
+    _write(Observation, new, old)
 
 
 def _told(one: Turned) -> dict[str, Any]:
@@ -175,34 +164,31 @@ def _told(one: Turned) -> dict[str, Any]:
 
 def _keep(turns: Sequence[tuple[Turned, Sequence[Cut]]], now: datetime) -> None:
     new: list[Excerpt] = []
-    old: list[Excerpt] = []
+    old: dict[int, dict[str, Any]] = {}
     for one, cuts in turns:
         for cut in cuts:
+            if cut.row is not None:
+                old[cut.row] = {"offset": cut.offset, "text": cut.text, "kept_at": now}
+                continue
             stream = cut.stream.encode("utf-8", "replace").decode()
             row = Excerpt(
-                pk=cut.row,
-                attempt=one.attempt,
-                stream=stream,
-                offset=cut.offset,
-                text=cut.text,
-                why=cut.why,
-                kept_at=now,
+                attempt=one.attempt, stream=stream, offset=cut.offset, text=cut.text, why=cut.why, kept_at=now
             )
-            (new if cut.row is None else old).append(row)
-    _write(Excerpt, new, old, ("offset", "text", "kept_at"))
+            new.append(row)
+    _write(Excerpt, new, old)
 
 
-def _write(model: type[models.Model], new: list[Any], old: list[Any], fields: Iterable[str]) -> None:
+def _write(model: type[models.Model], new: list[Any], old: dict[int, dict[str, Any]]) -> None:
     if new:
         model._default_manager.bulk_create(new, ROWS)
-    if old:
-        model._default_manager.bulk_update(old, list(fields), ROWS)
+    change_each(model, old)
 
 
-def _progress(one: Turned, now: datetime) -> None:
+def _progress(one: Turned) -> Moved | None:
+    """How far the attempt came in this turn; `None`: nobody looked at a line of it."""
     outcome = one.outcome
     if not one.grew and (one.ended or outcome.progress.phase == one.attempt.phase):
-        return
+        return None
     told = outcome.progress
     update = ProgressUpdate(
         first_step=told.first_step,
@@ -220,4 +206,4 @@ def _progress(one: Turned, now: datetime) -> None:
         ProgressSample(point.at, point.step, point.seconds, point.loss, point.tokens, point.tflop, point.nan)
         for point in outcome.points
     ]
-    store_progress(one.attempt, update, samples, now)
+    return Moved(one.attempt, update, samples)

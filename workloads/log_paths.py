@@ -194,6 +194,8 @@ def hints_of(pattern: LogPattern, paths: Sequence[str], nodes: Sequence[str] = (
 def _groups(pattern: LogPattern, path: str) -> dict[str, str] | None:
     """Field letter to text; `None` when the path is none of the pattern's, or a field differs from itself."""
     try:
+        if not pattern.fields:  # most logs, and an expression takes long to compile
+            return {} if re2.escape(path) == pattern.expression else None
         match: Any = re2.fullmatch(pattern.expression, path)
     except UnicodeEncodeError:  # a file name that is no UTF-8
         return None

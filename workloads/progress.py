@@ -1,7 +1,8 @@
 """How far did an attempt come? Stored by the detectors inside their own transaction."""
 
 import math
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
@@ -11,12 +12,14 @@ from audit.event_type import EventType
 from audit.trail import Actor, Entry, record
 from schedulers.states import FINAL
 from workloads.changes import BATCH
+from workloads.many_rows import change_each
 from workloads.models import Attempt, Checkpoint, ProgressPoint
 from workloads.phase import Phase
 from workloads.stored_text import storable
 from workloads.subjects import subject_of
 from workloads.thinning import FULL
 
+NEAR = 60  # seconds: logs of one turn that lag by different times are asked for apart
 STEP_LIMIT = 2**63 - 1  # the column's
 EVENTS_PER_TURN = 20  # a log may claim a checkpoint on every line
 CHECKPOINTS_KEPT = 500  # of one attempt, the newest: at one in ten minutes those of three days
@@ -74,35 +77,57 @@ class ProgressUpdate:
     checkpoints_loaded: tuple[int, ...] = ()
 
 
+@dataclass(frozen=True)
+class Moved:
+    """What one turn tells of one attempt; `points` in the order of their lines."""
+
+    attempt: Attempt
+    update: ProgressUpdate
+    points: Sequence[ProgressSample] = ()
+
+
 def store_progress(
     attempt: Attempt, update: ProgressUpdate, points: Sequence[ProgressSample], now: datetime
 ) -> None:
-    """Store progress, points and checkpoint events inside the caller's transaction.
+    """`store_all_progress` of one attempt, which carries the new values afterwards."""
+    store_all_progress([Moved(attempt, update, points)], now)
+    for name, value in _values(attempt, update).items():
+        setattr(attempt, name, value)
+
+
+def store_all_progress(moves: Sequence[Moved], now: datetime) -> None:
+    """Store progress, points and checkpoint events of some attempts inside the caller's transaction.
 
     Nothing is written when nothing is new. At most one point a second is kept, the first of each second with the
-    values that others of its step and second add; numbers that no column takes are left out. `attempt` carries the
-    new values afterwards; `attempt.job.cluster` is read.
+    values that others of its step and second add; numbers that no column takes are left out. Only checkpoints are
+    stored attempt by attempt. `attempt.job.cluster` is read; of the attempts, phase and time of change are set.
     """
-    values = _values(attempt, update)
-    kept = _one_a_second(attempt, points)
-    entries = [
+    kept = _one_a_second(moves)
+    with_points = {row.attempt_id for row in kept}
+    changes: dict[int, dict[str, Any]] = {}
+    for moved in moves:
+        attempt, values = moved.attempt, _values(moved.attempt, moved.update)
+        if attempt.pk in with_points and attempt.thin_due_at is None:
+            values["thin_due_at"] = now + FULL
+        if values or attempt.pk in with_points:
+            changes[attempt.pk] = {**values, "changed_at": now}
+            attempt.changed_at = now
+        if moved.update.checkpoints:
+            _keep_checkpoints(attempt, moved.update.checkpoints)
+    if kept:
+        ProgressPoint.objects.bulk_create(kept, BATCH)
+    change_each(Attempt, changes)
+    _store_phases(moves, now)
+    if entries := [entry for moved in moves for entry in _entries(moved)]:
+        record(entries, now)
+
+
+def _entries(moved: Moved) -> list[Entry]:
+    attempt, update = moved.attempt, moved.update
+    return [
         *_checkpoints(attempt, EventType.CHECKPOINT_SAVED, "saved", update.checkpoints_saved),
         *_checkpoints(attempt, EventType.CHECKPOINT_LOADED, "loaded", update.checkpoints_loaded),
     ]
-    if kept:
-        ProgressPoint.objects.bulk_create(kept, BATCH)
-        if attempt.thin_due_at is None:
-            values["thin_due_at"] = now + FULL
-    if update.checkpoints:
-        _keep_checkpoints(attempt, update.checkpoints)
-    if values or kept:
-        values["changed_at"] = now
-        Attempt.objects.filter(pk=attempt.pk).update(**values)
-        for name, value in values.items():
-            setattr(attempt, name, value)
-    _store_phase(attempt, update.phase, now)
-    if entries:
-        record(entries, now)
 
 
 def _values(attempt: Attempt, update: ProgressUpdate) -> dict[str, Any]:
@@ -121,33 +146,56 @@ def _fits(value: int | float | datetime) -> bool:
     return math.isfinite(value) and abs(value) <= STEP_LIMIT
 
 
-def _store_phase(attempt: Attempt, phase: str, now: datetime) -> None:
+def _store_phases(moves: Sequence[Moved], now: datetime) -> None:
     """An attempt that ended meanwhile stays ended: the caller's copy of it may be older than its end."""
-    if phase == attempt.phase or phase not in set(Phase):
-        return
-    unfinished = Attempt.objects.filter(pk=attempt.pk).exclude(state__in=FINAL)
-    if unfinished.update(phase=phase, changed_at=now):
-        attempt.phase, attempt.changed_at = phase, now
+    entered: dict[str, list[Attempt]] = defaultdict(list)
+    for moved in moves:
+        phase = moved.update.phase
+        if phase != moved.attempt.phase and phase in set(Phase):
+            entered[phase].append(moved.attempt)
+    for phase, attempts in entered.items():
+        unfinished = Attempt.objects.filter(pk__in=[one.pk for one in attempts]).exclude(state__in=FINAL)
+        if unfinished.update(phase=phase, changed_at=now) == len(attempts):
+            for one in attempts:
+                one.phase, one.changed_at = phase, now
 
 
-def _one_a_second(attempt: Attempt, points: Sequence[ProgressSample]) -> list[ProgressPoint]:
-    usable = [point for point in points if abs(point.step) <= STEP_LIMIT]
-    if not usable:
-        return []
-    first = min(point.at for point in usable).replace(microsecond=0)
-    last = max(point.at for point in usable).replace(microsecond=0) + timedelta(seconds=1)
-    stored = ProgressPoint.objects.filter(attempt=attempt, at__gte=first, at__lt=last)
-    taken = {at.replace(microsecond=0) for at in stored.values_list("at", flat=True)}
-    kept: dict[datetime, ProgressPoint] = {}
-    for point in usable:
-        second = point.at.replace(microsecond=0)
-        if second in taken:
-            continue
-        if second not in kept:
-            kept[second] = ProgressPoint(attempt=attempt, at=point.at, step=point.step)
-        if kept[second].step == point.step:
-            _complete(kept[second], point)
+def _one_a_second(moves: Sequence[Moved]) -> list[ProgressPoint]:
+    """The points to be stored: none in a second of which one is stored already."""
+    usable = {
+        moved.attempt.pk: (moved.attempt, points)
+        for moved in moves
+        if (points := [point for point in moved.points if abs(point.step) <= STEP_LIMIT])
+    }
+    taken = _taken({key: points for key, (_attempt, points) in usable.items()})
+    kept: dict[tuple[int, datetime], ProgressPoint] = {}
+    for key, (attempt, points) in usable.items():
+        for point in points:
+            second = key, point.at.replace(microsecond=0)
+            if second in taken:
+                continue
+            if second not in kept:
+                kept[second] = ProgressPoint(attempt=attempt, at=point.at, step=point.step)
+            if kept[second].step == point.step:
+                _complete(kept[second], point)
     return list(kept.values())
+
+
+def _taken(points: Mapping[int, Sequence[ProgressSample]]) -> set[tuple[int, datetime]]:
+    """Attempt and second of what is stored. Those whose points lie in the same minutes are asked for together."""
+    near: dict[tuple[int, int], list[int]] = defaultdict(list)
+    for key, some in points.items():
+        stamps = [point.at.timestamp() for point in some]
+        near[int(min(stamps) // NEAR), int(max(stamps) // NEAR)].append(key)
+    taken: set[tuple[int, datetime]] = set()
+    for keys in near.values():
+        moments = [point.at.replace(microsecond=0) for key in keys for point in points[key]]
+        stored = ProgressPoint.objects.filter(
+            attempt__in=keys, at__gte=min(moments), at__lt=max(moments) + timedelta(seconds=1)
+        )
+        rows = stored.order_by().values_list("attempt_id", "at")
+        taken |= {(key, at.replace(microsecond=0)) for key, at in rows}
+    return taken
 
 
 def _complete(row: ProgressPoint, point: ProgressSample) -> None:

@@ -1,7 +1,9 @@
 """What is new about an attempt after these records? One turn of all detectors."""
 
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from datetime import datetime
+from datetime import UTC, datetime
+from functools import cache
 from typing import Any
 
 from detectors.catalogue import DETECTORS
@@ -9,6 +11,7 @@ from detectors.catalogue.detector import Known
 from detectors.catalogue.readings import Reader
 from detectors.catalogue.records import Context, Finding, Outcome, Record
 from detectors.catalogue.texts import spoke_at
+from schedulers.states import JobState
 
 READER = "reader"
 """Key of the state that belongs to no detector: who runs where, zones, open tracebacks, unfinished lines."""
@@ -24,7 +27,8 @@ def turn(
     Each record is looked at once, or not at all where its text shows that it says nothing. Findings are given
     again, with the same key and a higher count, whenever new lines belong to them; `Outcome.ended` names
     findings that the records refuted. The result does not depend on how records are cut into turns, except for
-    hangs, which depend on `now`. A few megabytes a turn keep memory small.
+    hangs, which depend on `now`. A few megabytes a turn keep memory small. A state that says no more than none is
+    left out unless there was one before: most detectors of a healthy attempt know nothing.
     """
     reader = Reader(_usable(states.get(READER)), context)
     readings = reader.read(records)
@@ -39,7 +43,7 @@ def turn(
         ended += step.ended
         known = step.known
     return Outcome(
-        states=made,
+        states={name: state for name, state in made.items() if name in states or state != _blank().get(name)},
         findings=tuple(findings),
         progress=known.progress,
         points=known.points,
@@ -50,6 +54,15 @@ def turn(
         ended=tuple(ended),
         witnesses=known.witnesses,
     )
+
+
+@cache
+def _blank() -> Mapping[str, Mapping[str, Any]]:
+    """The states that say no more than none: what is known of an attempt without a line."""
+    context = Context(JobState.RUNNING, (), None, None, None, None, "", limits=defaultdict(float))
+    now, known = datetime.min.replace(tzinfo=UTC), Known()
+    made = {one.name: one.fold({}, (), known, context, now).state for one in DETECTORS}
+    return {name: {**state, "v": FORMAT} for name, state in {READER: Reader({}, context).state(), **made}.items()}
 
 
 def _usable(state: Mapping[str, Any] | None) -> Mapping[str, Any]:
