@@ -7,6 +7,7 @@ from typing import Any
 
 from django.db import OperationalError, transaction
 
+from advisor_api.correcting import correction_of
 from advisor_api.excluding import exclude_named, withdraw
 from advisor_api.gathering import gather
 from advisor_api.models import Advice, PolicyVersion, Sequence
@@ -33,6 +34,8 @@ log = logging.getLogger(__name__)
 DUE_LIMIT = 100  # verdicts per sweep; the next sweep is a second away
 RETRY_SECONDS = 30  # a verdict that could not be decided is looked at again
 NAMING = frozenset(rule.name for rule in RULES if rule.names_nodes)
+TOO_LATE = frozenset({"already_requeued", "command_given"})
+"""Rules that leave an attempt alone because an action was begun."""
 OPEN = frozenset({AdviceState.PENDING.value, AdviceState.AWAITING_APPROVAL.value})
 
 
@@ -68,6 +71,7 @@ def decide(verdict: Verdict, now: datetime) -> Advice | None:
         decision = by_rules(facts, policy, now)
         if decision.operation is None:
             _left_alone(verdict, decision, now)
+            _correct(verdict, decision, now)
             return None
         older = Advice.objects.select_for_update().filter(attempt=verdict.attempt).order_by("-generation").first()
         if older is not None and _says_the_same(older, decision):
@@ -91,6 +95,13 @@ def _left_alone(verdict: Verdict, decision: Decision, now: datetime) -> None:
     key = f"postponed:{verdict.uuid}:{decision.rule}"
     if not AuditEvent.objects.filter(producer_key=key).exists():
         record([_no_advice(verdict, decision, key=key)], now)
+
+
+def _correct(verdict: Verdict, decision: Decision, now: datetime) -> None:
+    """Whether it came too late for what it says, because something was done already."""
+    correction = correction_of(verdict, now) if decision.rule in TOO_LATE else None
+    if correction is not None:
+        record([correction], now)
 
 
 def _says_the_same(older: Advice, decision: Decision) -> bool:

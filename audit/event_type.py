@@ -29,6 +29,7 @@ class EventType(Word):
     PROGRESS_RESUMED = "progress_resumed", "Training progress resumed", "success"
     TRAINING_COMPLETED = "training_completed", "Training completed", "success"
     RECOVERY_FAILED = "recovery_failed", "Recovery failed", "danger"
+    CORRECTION = "correction", "Verdict corrected", "warning"
     MODE_CHANGED = "mode_changed", "Mode changed", "warning"
     PAUSE = "pause", "Pause", "warning"
     EXCLUSION = "exclusion", "Node exclusion", "warning"

@@ -46,6 +46,15 @@ def left_alone(job: Job, cluster: Cluster) -> dict[int, AuditEvent]:
     return {row.attempt_index or 0: row for row in newest[::-1]}
 
 
+def corrections_of(job: Job, cluster: Cluster) -> dict[int, list[AuditEvent]]:
+    """By attempt index: how later verdicts differ from the one that was acted on, in their order."""
+    rows = _events(job, cluster).filter(type=EventType.CORRECTION.value, attempt_index__isnull=False)
+    found: dict[int, list[AuditEvent]] = {}
+    for row in list(rows.order_by("-id")[:ATTEMPTS_SHOWN])[::-1]:
+        found.setdefault(row.attempt_index or 0, []).append(row)
+    return found
+
+
 def checkpoint_times(job: Job, cluster: Cluster) -> dict[int, tuple[datetime, ...]]:
     """When checkpoints were saved, by attempt index."""
     rows = _events(job, cluster).filter(type=EventType.CHECKPOINT_SAVED.value, attempt_index__isnull=False)

@@ -26,6 +26,7 @@ MARKED: dict[EventType, MarkKind] = {
     EventType.ANOMALY: MarkKind.SYMPTOM,
     EventType.BLIND: MarkKind.SYMPTOM,
     EventType.VERDICT: MarkKind.VERDICT,
+    EventType.CORRECTION: MarkKind.VERDICT,
     EventType.ADVICE: MarkKind.ADVICE,
     EventType.NO_ADVICE: MarkKind.ADVICE,
     EventType.ACTION: MarkKind.ACTION,

@@ -24,6 +24,7 @@ from console.job_rows import (
     anomalies_of,
     attempts_of,
     checkpoint_times,
+    corrections_of,
     end_of,
     events_of,
     excerpts_of,
@@ -121,7 +122,7 @@ def job_recovery(asked: Asked) -> Context:
     attempts = attempts_of(job)
     verdicts, anomalies, excerpts = verdicts_of(attempts), anomalies_of(attempts), excerpts_of(attempts)
     lines = advice_on(job, asked.now)
-    alone = left_alone(job, asked.the_cluster)
+    alone, corrected = left_alone(job, asked.the_cluster), corrections_of(job, asked.the_cluster)
     stories = []
     for attempt in reversed(attempts):
         copies = excerpts.get(attempt.pk, [])
@@ -138,6 +139,7 @@ def job_recovery(asked: Asked) -> Context:
                 "anomalies": [(a, AnomalyKind(a.kind), quotes_from(a.evidence, copies)) for a in seen],
                 "judgement": judgement_of(verdict, seen, copies) if verdict else None,
                 "advice": advice[::-1],
+                "corrections": corrected.get(attempt.index, []),
                 "why_not": why_not,
                 "why_not_rules": rules_said(why_not.payload.get("trace")) if why_not else (),
                 "recoveries": [stations_of(sequence) for sequence in sequences],

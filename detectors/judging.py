@@ -35,6 +35,7 @@ from detectors.found import finding_of
 from detectors.health_facts import health_of
 from detectors.incidents import join, leave, look_again
 from detectors.models import Anomaly, Observation, Verdict
+from detectors.second_look import next_look
 from detectors.site_catalogues import site_catalogues
 from detectors.stays import leave_unharmed, settle
 from detectors.storing import RANK_HOSTS, TOPICS
@@ -60,7 +61,7 @@ def judge(attempt: Attempt, now: datetime) -> Verdict | None:
     judgement = attribute(facts, now) if _to_be_judged(attempt, facts, latest) else None
     with transaction.atomic():
         due = Attempt.objects.filter(pk=attempt.pk, judge_due_at=attempt.judge_due_at, state=attempt.state)
-        if not due.update(judge_due_at=None):
+        if not due.update(judge_due_at=next_look(attempt, latest is None and judgement is not None, now)):
             log.info("dropped a verdict on attempt %s: it changed meanwhile", attempt.label)
             return None
         if judgement is None or _said_before(attempt, judgement, latest):
@@ -80,7 +81,7 @@ def _said_before(attempt: Attempt, judgement: Judgement, latest: Verdict | None)
 def _own_part(body: dict[str, Any]) -> dict[str, Any]:
     """A verdict and its inputs without what happened elsewhere."""
     own = {name: part for name, part in body.items() if name not in ("inputs", "input_hash", "history")}
-    inputs = {name: part for name, part in body.get("inputs", {}).items() if name != "around"}
+    inputs = {name: part for name, part in body.get("inputs", {}).items() if name not in ("around", "nodes")}
     return {**own, "inputs": inputs}
 
 

@@ -68,6 +68,7 @@ class Migration(migrations.Migration):
                             ("progress_resumed", "Training progress resumed"),
                             ("training_completed", "Training completed"),
                             ("recovery_failed", "Recovery failed"),
+                            ("correction", "Verdict corrected"),
                             ("mode_changed", "Mode changed"),
                             ("pause", "Pause"),
                             ("exclusion", "Node exclusion"),

@@ -228,6 +228,46 @@ class TestGenerations:
         assert Advice.objects.get().state == "pending"
         assert events(EventType.NO_ADVICE)[0].payload["rule"] == "command_given"
 
+    def test_what_came_too_late_for_its_action_is_a_correction_told_once(self) -> None:
+        advice = an_advice(a_cluster())
+        record([Entry(EventType.INTENT, subject_of(advice.attempt), CONTROLLER, "now", advice_generation=1)], NOW)
+        late = a_verdict(
+            advice.attempt,
+            layer="application",
+            action="stop",
+            sentence="A module cannot be imported.",
+            implicated=[],
+        )
+        assert decide(late, NOW) is None
+        (event,) = events(EventType.CORRECTION)
+        assert (event.advice_generation, event.verdict_id) == (1, late.uuid)
+        assert set(event.payload["changed"]) == {"layer", "action", "culprits"}
+        assert event.payload["changed"]["culprits"] == {"was": ["n03"], "is": []}
+        assert "Uncorrectable ECC error on n03 is now A module cannot be imported" in event.sentence
+        Verdict.objects.filter(pk=late.pk).update(decide_due_at=NOW)
+        late.refresh_from_db()
+        decide(late, NOW)
+        assert len(events(EventType.CORRECTION)) == 1
+        advice.refresh_from_db()
+        assert (advice.state, Advice.objects.count()) == ("pending", 1), "nothing is done about it"
+
+    def test_after_the_requeue_it_is_one_too(self) -> None:
+        advice = an_advice(a_cluster())
+        record([Entry(EventType.INTENT, subject_of(advice.attempt), CONTROLLER, "now", advice_generation=1)], NOW)
+        an_attempt(advice.attempt.job, 1, JobState.RUNNING)
+        assert decide(a_verdict(advice.attempt, implicated=[culprit("n02")]), NOW) is None
+        assert events(EventType.CORRECTION)[0].payload["changed"] == {"culprits": {"was": ["n03"], "is": ["n02"]}}
+
+    @pytest.mark.parametrize("acted", [True, False], ids=["the same conclusion", "nothing was done"])
+    def test_no_correction_without_a_difference_or_an_action(self, acted: bool) -> None:
+        advice = an_advice(a_cluster())
+        if acted:
+            entry = Entry(EventType.INTENT, subject_of(advice.attempt), CONTROLLER, "now", advice_generation=1)
+            record([entry], NOW)
+        changes = {"confidence": 0.99} if acted else {"implicated": [culprit("n02")]}
+        decide(a_verdict(advice.attempt, **changes), NOW)
+        assert events(EventType.CORRECTION) == []
+
     def test_an_older_verdict_that_comes_late_is_passed_over(self) -> None:
         attempt = an_attempt(a_job(a_cluster()))
         old, new = a_verdict(attempt), a_verdict(attempt, implicated=[culprit("n02")])

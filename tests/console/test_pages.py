@@ -144,6 +144,15 @@ def test_a_job_that_is_left_alone_says_by_which_rule(as_viewer: Client, rows: Sa
     assert "somebody cancelled it" in text
 
 
+def test_a_correction_stands_beside_what_was_acted_on(as_viewer: Client, rows: Sample, now: datetime) -> None:
+    of = sample.attempt(sample.job(rows.cluster, 78, now), 0, sample.JobState.FAILED, now)
+    sample.event(now, sample.EventType.NO_ADVICE, of, "78-0 is left alone: it was requeued already.")
+    sentence = "What advice 1 on 78-0 was based on is corrected: <b>n01</b> is now n02."
+    sample.event(now, sample.EventType.CORRECTION, of, sentence)
+    text = as_viewer.get(reverse("job", args=["demo", 78, 0])).content.decode()
+    assert "Corrected" in text and "&lt;b&gt;n01&lt;/b&gt; is now n02" in text
+
+
 def test_blind_and_misunderstood_are_said_with_their_reasons(as_viewer: Client, rows: Sample) -> None:
     text = as_viewer.get(reverse("job", args=["demo", 4712, 0])).content.decode()
     assert "/home/trainer/slurm-4712.out" in text

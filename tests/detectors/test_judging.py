@@ -19,9 +19,10 @@ from detectors.attribution.replaying import read_facts
 from detectors.judging import collect_facts, judge
 from detectors.models import Anomaly, Verdict
 from detectors.reading import read_attempt
+from detectors.second_look import LATEST
 from schedulers.states import JobState
 from tests.detectors.rows import ECC, Log, again, end, make_attempt, make_cluster, make_nodes, megatron
-from workloads.models import Attempt
+from workloads.models import Attempt, Node
 
 pytestmark = pytest.mark.django_db
 WATCHDOG = (
@@ -79,7 +80,9 @@ class TestTheWholeWay:
             "restart_exclude",
             verdict.uuid,
         )
-        assert again(attempt).judge_due_at is None and again(attempt).changed_at == at
+        ended_at = again(attempt).ended_at
+        assert ended_at is not None and again(attempt).changed_at == at
+        assert again(attempt).judge_due_at == ended_at + LATEST
 
     def test_a_missing_module_stops_the_job(self, attempt: Attempt) -> None:
         lines = ["Traceback (most recent call last):", '  File "/job/train.py", line 3, in <module>']
@@ -162,7 +165,17 @@ class TestOnce:
         Attempt.objects.filter(pk=attempt.pk).update(judge_due_at=now())
         assert judge(again(attempt), now()) is None
         assert Verdict.objects.count() == 1 and AuditEvent.objects.filter(type=EventType.VERDICT).count() == 1
-        assert again(attempt).judge_due_at is None
+
+    def test_the_last_look_ends_it(self, attempt: Attempt) -> None:
+        judge(run_and_end(attempt, ECC), now())
+        due_at = again(attempt).judge_due_at
+        assert due_at is not None and judge(again(attempt), due_at) is None
+        assert again(attempt).judge_due_at is None and Verdict.objects.count() == 1
+
+    def test_a_node_that_is_used_again_is_nothing_new(self, attempt: Attempt) -> None:
+        judge(run_and_end(attempt, ECC), now())
+        Node.objects.filter(name="n03").update(state="idle")
+        assert judge(again(attempt), now()) is None and Verdict.objects.count() == 1
 
     def test_new_facts_give_a_verdict_that_supersedes(self, attempt: Attempt) -> None:
         first = judge(run_and_end(attempt), now())
