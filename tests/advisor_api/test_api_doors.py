@@ -33,6 +33,7 @@ SEQUENCE = (
 )
 RULING = {"generation": "1", "reason": "because"}
 SOON = "2100-01-01T00:00:00Z"
+INCIDENT = "7d1f2a34-5b6c-4d7e-8f90-a1b2c3d4e5f6"
 
 DOORS: list[tuple[str, str, set[str], dict[str, Any] | None]] = [
     ("GET", "/v1/jobs", READERS, None),
@@ -64,6 +65,8 @@ DOORS: list[tuple[str, str, set[str], dict[str, Any] | None]] = [
     ("POST", "/v1/pauses", OPERATORS, {"scope": "cluster", "reason": "r", "until": SOON}),
     ("DELETE", "/v1/pauses/1", OPERATORS, None),
     ("POST", "/v1/health-events", REPORTERS, HEALTH_EVENT),
+    ("GET", "/v1/incidents", READERS, None),
+    ("GET", f"/v1/incidents/{INCIDENT}", READERS, None),
     ("GET", "/v1/nodes", READERS, None),
     ("GET", "/v1/nodes/n01", READERS, None),
     ("GET", "/v1/schema", READERS | REPORTERS, None),
@@ -140,6 +143,7 @@ def test_every_path_stands_in_the_table() -> None:
     for example, variable in examples.items():
         listed = {path[: -len(example)] + variable if path.endswith(f"/{example}") else path for path in listed}
     listed = {path.replace("clusters/demo", "clusters/<str:name>") for path in listed}
+    listed = {path.replace(INCIDENT, "<uuid:uuid>") for path in listed}
     known = {str(pattern.pattern) for pattern in urlpatterns if isinstance(pattern, URLPattern)}
     assert known - listed == {"^v1(?:/.*)?$"}
 

@@ -294,7 +294,7 @@ class TestAttempts:
         advice = an_advice(api.cluster, now=timezone.now())
         found = api.get(f"/v1/attempts/{advice.attempt.heimdall_id}/decision").json["decision"]
         assert (found["rule"], found["advice"]["generation"]) == ("named_node", "1")
-        assert len(found["trace"]) == 40
+        assert len(found["trace"]) == 41
         (chosen,) = [said for said in found["trace"] if said["chosen"]]
         assert chosen["operation"] == "restart"
         assert chosen["inputs"]["policy.exclude_confidence"] == 0.8
@@ -309,7 +309,7 @@ class TestAttempts:
         decide(a_verdict(attempt, now), now)
         found = api.get(path).json["decision"]
         assert (found["rule"], found["advice"], found["policyVersion"]) == ("cancelled", None, None)
-        assert len(found["trace"]) == 40
+        assert len(found["trace"]) == 41
 
     def test_a_question_is_shown_with_its_advice(self, api: Api) -> None:
         advice = an_advice(api.cluster, now=timezone.now(), action="ask")
