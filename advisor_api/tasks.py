@@ -1,10 +1,14 @@
 """Which tasks does the beat start here? Doors: they read the clock and call one thing."""
 
+from datetime import timedelta
+
 from celery import shared_task
+from django.conf import settings
 from django.utils import timezone
 
 from advisor_api.deciding import decide_all_due
 from advisor_api.following import follow
+from advisor_api.retention import Ages, forget
 
 
 @shared_task(name="advisor_api.tasks.decide_due", ignore_result=True)  # type: ignore[untyped-decorator]  # Celery has no types
@@ -17,3 +21,13 @@ def decide_due() -> None:
 def follow_open() -> None:
     """See what became of the advice that was given."""
     follow(timezone.now())
+
+
+@shared_task(name="advisor_api.tasks.forget_old", ignore_result=True)  # type: ignore[untyped-decorator]  # Celery has no types
+def forget_old() -> None:
+    """Delete log text, memories and health events that are older than the site keeps them."""
+    kept = settings.REKINDLE
+    ages = Ages(
+        timedelta(days=kept["REKINDLE_KEEP_DETAILS_DAYS"]), timedelta(days=kept["REKINDLE_KEEP_HEALTH_DAYS"])
+    )
+    forget(ages, timezone.now())

@@ -72,6 +72,9 @@ def _move_due(turned: Sequence[Turned], now: datetime, *, alone: bool) -> None:
         moved = Attempt.objects.filter(pk__in=keys, read_due_at=before).update(read_due_at=after)
         if alone and moved != len(keys):
             raise Overtaken(f"the due time of {len(keys)} attempts moved")
+    read = [one.attempt.pk for one in turned if one.attempt.settled_at is None and one.finished(now)]
+    if read:
+        Attempt.objects.filter(pk__in=read).update(settled_at=now)
     for one in turned:
         judge_at = _judge_at(one, now)
         if judge_at is not None:

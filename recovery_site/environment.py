@@ -200,6 +200,19 @@ SETTINGS = (
         "How often the metrics of a cluster are read: about as often as they are scraped.",
         _seconds(0.5, 300),
     ),
+    Setting(
+        "REKINDLE_KEEP_DETAILS_DAYS",
+        "90",
+        "Days that log text, observations and memories of detectors are kept once an attempt is over and its log "
+        "is read. Verdicts, anomalies, the progress series and the audit trail stay.",
+        _whole(1, 36500),
+    ),
+    Setting(
+        "REKINDLE_KEEP_HEALTH_DAYS",
+        "90",
+        "Days that health events of nodes are kept once they are over. A fatal one that nobody cleared stays.",
+        _whole(1, 36500),
+    ),
 )
 
 

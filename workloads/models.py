@@ -273,6 +273,12 @@ class Attempt(models.Model):
     read_due_at = models.DateTimeField(null=True, blank=True, db_index=True)
     judge_due_at = models.DateTimeField(null=True, blank=True, db_index=True)
     thin_due_at = models.DateTimeField(null=True, blank=True, db_index=True)
+    settled_at = models.DateTimeField(
+        null=True,
+        blank=True,
+        db_index=True,
+        help_text="When its log had been read to the end; empty again when the details were deleted.",
+    )
     changed_at = models.DateTimeField(db_index=True)
 
     class Meta:

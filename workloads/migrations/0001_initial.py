@@ -385,6 +385,15 @@ class Migration(migrations.Migration):
                 ("read_due_at", models.DateTimeField(blank=True, db_index=True, null=True)),
                 ("judge_due_at", models.DateTimeField(blank=True, db_index=True, null=True)),
                 ("thin_due_at", models.DateTimeField(blank=True, db_index=True, null=True)),
+                (
+                    "settled_at",
+                    models.DateTimeField(
+                        blank=True,
+                        db_index=True,
+                        help_text="When its log had been read to the end; empty again when the details were deleted.",
+                        null=True,
+                    ),
+                ),
                 ("changed_at", models.DateTimeField(db_index=True)),
                 (
                     "job",
