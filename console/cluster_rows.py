@@ -9,6 +9,7 @@ from django.db.models import Count, Max, Q
 from advisor_api.models import ControllerLease, Pause
 from console.recovery import open_recoveries
 from console.sight import Sight, sight_of
+from detectors.catalogue.metric_signals import SOURCE as METRICS
 from detectors.models import Feed
 from schedulers.states import LIVE, WAITING
 from workloads.mode import Mode
@@ -83,6 +84,7 @@ def sources_of(cluster: Cluster) -> list[SourceRow]:
     """The log sources that were read on a cluster."""
     rows = (
         Feed.objects.filter(cluster=cluster)
+        .exclude(source=METRICS)
         .order_by("source")
         .values("source")
         .annotate(streams=Count("pk"), moved_at=Max("moved_at"))
@@ -95,7 +97,8 @@ def left_out_of(cluster: Cluster) -> list[str]:
     if not cluster.log_store:
         return []
     counts: Counter[str] = Counter()
-    for position in Feed.objects.filter(cluster=cluster, attempt=None).values_list("position", flat=True):
+    of_stores = Feed.objects.filter(cluster=cluster, attempt=None).exclude(source=METRICS)
+    for position in of_stores.values_list("position", flat=True):
         counts.update({name: int(position.get(name, 0)) for name in _LEFT_OUT})
     return [sentence.format(counts[name]) for name, sentence in _LEFT_OUT.items() if counts[name]]
 

@@ -4,6 +4,8 @@ import hashlib
 from collections.abc import Collection
 from datetime import datetime
 
+from django.db.models import Q
+
 from detectors.attribution.facts import QUOTE_LIMIT, Quote, Symptom
 from detectors.attribution.told import AFTER, BEFORE, EVENTS, METRICS
 from detectors.catalogue.health import BASIS, Proof, proof_of
@@ -24,9 +26,10 @@ def health_of(attempt: Attempt, nodes: Collection[str]) -> tuple[Symptom, ...]:
     anchor = attempt.last_step_at or attempt.ended_at or attempt.started_at
     if anchor is None or not nodes:
         return ()
-    rows = HealthEvent.objects.filter(
-        cluster_id=attempt.job.cluster_id, node__in=nodes, healthy=False, happened_at__gte=anchor - BEFORE
-    )
+    since = Q(happened_at__gte=anchor - BEFORE)
+    if attempt.ended_at is None and attempt.started_at is not None:  # what still holds may slow it down
+        since |= Q(source=SOURCE, cleared_at=None, happened_at__gte=attempt.started_at - BEFORE)
+    rows = HealthEvent.objects.filter(since, cluster_id=attempt.job.cluster_id, node__in=nodes, healthy=False)
     if attempt.ended_at is not None:
         rows = rows.filter(happened_at__lte=attempt.ended_at + AFTER)
     failed_at = attempt.last_step_at or attempt.ended_at

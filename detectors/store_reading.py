@@ -29,6 +29,7 @@ from detectors.store_asking import Ask, Place, asking, place_of
 from detectors.store_claims import Claim
 from detectors.store_gathering import Told, news_of, runs_between
 from detectors.store_sight import store_seen, store_unseen, trouble_of
+from detectors.stores import STORES
 from detectors.stores.belonging import Assigned, Runs, assign
 from detectors.stores.paging import Pass, answered, begin, failed
 from detectors.stores.seen import LATEST, OVERLAP, Cursor
@@ -132,7 +133,8 @@ def _first(reading: _Reading) -> int:
     """Where a selector is begun: at the start of the oldest running attempt, or where one given up was left."""
     cluster, place = reading.claim.cluster, reading.place
     earliest = reading.now - timedelta(seconds=LATEST)
-    given_up = Feed.objects.filter(cluster=cluster, attempt=None, moved_at__isnull=False).exclude(
+    of_stores = Feed.objects.filter(source__in=[store.name for store in STORES])
+    given_up = of_stores.filter(cluster=cluster, attempt=None, moved_at__isnull=False).exclude(
         stream_key__in=[stream_key(place.stream(selector)) for selector in (place.job_lines, place.node_lines)]
     )
     last = given_up.order_by("-moved_at").first()

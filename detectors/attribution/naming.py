@@ -15,7 +15,7 @@ from detectors.attribution.hosts import NOBODY, Named, named_by, named_for
 from detectors.attribution.network import Vote, vote_of
 from detectors.attribution.standstill import Standstill, standstill_of
 from detectors.attribution.tiers import VICTIM, WARNING
-from detectors.attribution.told import before_boot, is_reason
+from detectors.attribution.told import before_boot, is_reason, slowed_by
 from detectors.catalogue.health import BASIS
 from detectors.catalogue.kind import JUDGED_ALIVE, AnomalyKind
 from detectors.catalogue.layer import Layer
@@ -24,6 +24,7 @@ from schedulers.states import JobState
 _EXIT = re.compile(r"exit ?code\s{0,8}: -(\d{1,3})\b", re.ASCII)
 SLOW = frozenset({AnomalyKind.STRAGGLER, AnomalyKind.NO_CHECKPOINT})
 COUNTED = frozenset({"cause.network_vote", "cause.standstill"})
+NOBODY_TOLD = "; the log does not tell who is slow"
 UNKNOWN_CONFIDENCE = 0.3  # that a cause which nobody saw is what the row says
 
 
@@ -165,7 +166,17 @@ def slow_cause(search: Search) -> Cause:
         raise AssertionError("the row applies to a slow attempt only")
     sentence, sure = symptom.sentence.rstrip(". "), symptom.confidence
     cause = Cause("cause.slow", symptom.kind, symptom.layer, symptom.signature, sentence, symptom.happened_at)
-    return replace(cause, confidence=sure)
+    told = slowed_by(search.case.facts) if symptom.kind is AnomalyKind.STRAGGLER else ()
+    if not told:
+        return replace(cause, confidence=sure)
+    surest = max(told, key=lambda one: (one.confidence, one.key))
+    return replace(
+        cause,
+        layer=surest.layer,
+        sentence=f"{sentence.removesuffix(NOBODY_TOLD)}; {surest.sentence.rstrip('. ')}",
+        named=Named(surest.nodes, by="metrics"),
+        confidence=min(sure, surest.confidence),
+    )
 
 
 def warned(search: Search) -> tuple[Symptom, ...]:
