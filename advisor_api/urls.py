@@ -14,6 +14,7 @@ from advisor_api.views import (
     meta,
     nodes,
     recovery,
+    signals,
 )
 
 ADVICE = "v1/advice/<uuid:heimdall_id>"
@@ -34,6 +35,7 @@ urlpatterns: list[URLPattern] = [
     # layer B: what Rekindle adds
     path("v1/clusters", clusters.Clusters.as_view()),
     path("v1/clusters/<str:name>", clusters.OneCluster.as_view()),
+    path("v1/clusters/<str:name>/signals", signals.SignalsOfCluster.as_view()),
     path("v1/clusters/<str:name>/lease", recovery.LeaseOfCluster.as_view()),
     path(f"{ATTEMPT}/timeline", attempts.Timeline.as_view()),
     path(f"{ATTEMPT}/verdict", attempts.VerdictOfAttempt.as_view()),

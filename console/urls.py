@@ -2,7 +2,7 @@
 
 from django.urls import path, register_converter
 
-from console.views import approval, mode, pages, panel, sign_in
+from console.views import approval, mode, pages, panel, sign_in, signals
 
 
 class ClusterName:
@@ -49,6 +49,10 @@ urlpatterns = [
     path(f"jobs/{_JOB}/log/<whole:excerpt>", pages.log_copy, name="log-copy"),
     path("clusters/<cluster:cluster>", pages.cluster, name="cluster"),
     path("clusters/<cluster:cluster>/mode", mode.switch, name="cluster-mode"),
+    path("clusters/<cluster:cluster>/signals", signals.signals, name="cluster-signals"),
+    path("clusters/<cluster:cluster>/signals/report", signals.report, name="cluster-signals-report"),
+    path("incidents", pages.incidents, name="incidents"),
+    path("incidents/<uuid:uuid>", pages.incident, name="incident"),
     path("approvals", pages.approvals, name="approvals"),
     path("approvals/<whole:advice>", approval.decide, name="approval"),
     path("panels/<slug:name>", panel.panel, name="panel"),

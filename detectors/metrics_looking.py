@@ -1,5 +1,7 @@
 """What do a cluster's metrics show right now? For whoever sets them up: nothing is stored."""
 
+from dataclasses import dataclass
+
 from detectors.metrics.families import ACTIVITY, HOST, STATES
 from detectors.metrics.snapshot import snapshot
 from detectors.metrics_asking import Ask, answers_of, asking, labels_of
@@ -10,15 +12,30 @@ NEEDED = ("DCGM_FI_DEV_GPU_UTIL", "DCGM_FI_DEV_POWER_USAGE", "DCGM_FI_DEV_XID_ER
 SHOWN = 5  # names of one kind
 
 
+@dataclass(frozen=True)
+class Shown:
+    """What came, in a few sentences. `answered`: anything at all; `whole`: all that is needed, of known nodes."""
+
+    sentence: str
+    answered: bool = True
+    whole: bool = False
+
+
 def look_at_metrics(cluster: Cluster, ask: Ask | None = None) -> str:
-    """Ask once, and say in a few sentences what came: how much is seen, which nodes are not, what is missing."""
+    """What the metrics show, in a few sentences."""
+    return metrics_shown(cluster, ask).sentence
+
+
+def metrics_shown(cluster: Cluster, ask: Ask | None = None) -> Shown:
+    """Ask once, and say what came: how much is seen, which nodes are not, what is missing."""
     try:
         answers = answers_of(cluster, ask or asking(cluster))
     except StoreTrouble as trouble:
-        return f"The metrics cannot be seen: {trouble}. Until they can, they are no witness of anything."
+        told = f"The metrics cannot be seen: {trouble}. Until they can, they are no witness of anything."
+        return Shown(told, answered=False)
     samples = [*answers["states"], *answers["activity"], *answers["host"]]
     if not samples:
-        return "The metrics answer, but hold none of DCGM's or the node exporter's; is the selector right?"
+        return Shown("The metrics answer, but hold none of DCGM's or the node exporter's; is the selector right?")
     nodes = set(Node.objects.filter(cluster=cluster).values_list("name", flat=True))
     seen = snapshot(answers, labels_of(cluster), nodes)
     with_gpus = {name for name, host in seen.hosts.items() if host.gpus}
@@ -32,7 +49,7 @@ def look_at_metrics(cluster: Cluster, ask: Ask | None = None) -> str:
     if missing := [name for name in NEEDED if name not in names]:
         words.append(f"Missing: {', '.join(missing)}.")
     words.append(f"{len(names)} of the {len(STATES + ACTIVITY + HOST)} metrics that are read are there.")
-    return " ".join(words)
+    return Shown(" ".join(words), whole=not seen.strangers and not missing)
 
 
 def _some(names: set[str]) -> str:

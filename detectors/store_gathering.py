@@ -76,7 +76,7 @@ def runs_between(cluster: Cluster, oldest: int, newest: int) -> list[Run]:
         "pk", "index", "job__number", "job__array_job", "job__array_task", "nodes", "started_at", "ended_at"
     )
     return [
-        Run(pk, index, _names(number, array, task), frozenset(nodes), _ns(started), _ns(ended) if ended else None)
+        Run(pk, index, names_of(number, array, task), frozenset(nodes), _ns(started), _ns(ended) if ended else None)
         for pk, index, number, array, task, nodes, started, ended in rows
         if started is not None
     ]
@@ -171,7 +171,8 @@ def _stream_name(labels: Labels, line: Line) -> str:
     return text_of(", ".join(told).encode("utf-8", "replace")) or "lines of the job"
 
 
-def _names(number: int, array: int | None, task: int | None) -> tuple[str, ...]:
+def names_of(number: int, array: int | None, task: int | None) -> tuple[str, ...]:
+    """What a job is called in a store: its number, and as a task of an array `ARRAY_TASK`, too."""
     own = (str(number),)
     return own if array is None or task is None else (*own, f"{array}_{task}")
 

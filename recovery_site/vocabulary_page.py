@@ -18,6 +18,7 @@ from detectors.catalogue.kind import AnomalyKind
 from detectors.catalogue.layer import Layer
 from detectors.catalogue.role import Role
 from detectors.fate import Fate
+from detectors.signals.grade import Grade
 from schedulers.states import JobState
 from schedulers.words import Word
 from workloads.mode import Mode
@@ -33,6 +34,7 @@ ENUMS: tuple[type[Word], ...] = (
     Fate,
     VerdictAction,
     EvidenceStatus,
+    Grade,
     Operation,
     AdviceState,
     ReconciliationReason,

@@ -53,6 +53,11 @@ def credential_name(value: str) -> None:
         raise ValidationError(f"{value[:40]!r} is no name of a credential (letters, digits, '.', '_', '-').")
 
 
+def is_label(name: str) -> bool:
+    """Whether this can be the name of a label that is mapped."""
+    return _LABEL.match(name) is not None
+
+
 def store_labels(value: Any) -> None:
     """`{"job_id": "slurm_job_id", "node": "host"}`"""
     if not isinstance(value, dict):

@@ -8,7 +8,9 @@ import json
 import re
 from collections.abc import Iterator, Sequence
 from typing import Any
+from urllib.parse import quote
 
+from detectors.stores.labels import listed
 from detectors.stores.store import (
     Answer,
     Filter,
@@ -38,8 +40,7 @@ class Loki:
     def request(self, selector: str, tenant: str, question: Question) -> Request:
         """One forward page. Without `no-cache` a window found empty with a filter may stay empty (observed)."""
         headers = {"X-Loki-Response-Encoding-Flags": "categorize-labels", "Cache-Control": "no-cache"}
-        if tenant:
-            headers["X-Scope-OrgID"] = tenant
+        headers |= _tenant(tenant)
         params = {
             "query": selector + "".join(_filter(one) for one in question.filters),
             "start": str(question.start),
@@ -61,6 +62,31 @@ class Loki:
         except (ValueError, KeyError, TypeError, IndexError, AttributeError, RecursionError):
             raise StoreTrouble("Loki's answer cannot be understood: is this the address of a Loki?") from None
         return sorted(found, key=lambda line: line.ns)
+
+    def names_request(self, tenant: str, start: int, end: int) -> Request:
+        """Structured metadata is not listed (observed): only lines tell of it."""
+        return Request("/loki/api/v1/labels", {"start": str(start), "end": str(end)}, _tenant(tenant))
+
+    def names(self, answer: Answer) -> Sequence[str]:
+        """`service_name` is Loki's own."""
+        return [name for name in listed(self.title, answer, "data") if name != "service_name"]
+
+    def values_request(self, name: str, tenant: str, start: int, end: int) -> Request:
+        """The name stands in the path."""
+        path = f"/loki/api/v1/label/{quote(name, safe='')}/values"
+        return Request(path, {"start": str(start), "end": str(end)}, _tenant(tenant))
+
+    def values(self, answer: Answer) -> Sequence[str]:
+        """Of an unknown label: none."""
+        return listed(self.title, answer, "data")
+
+    def having(self, label: str) -> str:
+        """Loki asks for one matcher that no empty value fits."""
+        return f'{{{label}!=""}}'
+
+
+def _tenant(tenant: str) -> dict[str, str]:
+    return {"X-Scope-OrgID": tenant} if tenant else {}
 
 
 def _filter(one: Filter) -> str:

@@ -106,6 +106,21 @@ class Store(Protocol):
     def lines(self, answer: Answer) -> Sequence[Line]:
         """The lines of an answer, ordered by time. Raises `StoreTrouble`."""
 
+    def names_request(self, tenant: str, start: int, end: int) -> Request:
+        """Which labels lines have in a time (ns since 1970)."""
+
+    def names(self, answer: Answer) -> Sequence[str]:
+        """The names of labels in an answer. Raises `StoreTrouble`."""
+
+    def values_request(self, name: str, tenant: str, start: int, end: int) -> Request:
+        """Which values the label `name` has in a time (ns since 1970)."""
+
+    def values(self, answer: Answer) -> Sequence[str]:
+        """The values of a label in an answer, without the empty one. Raises `StoreTrouble`."""
+
+    def having(self, label: str) -> str:
+        """The selector of all lines that have this label."""
+
 
 def key_of(ns: int, text: str, labels: Mapping[str, str]) -> bytes:
     """Eight bytes that tell a line from others: among 50,000 remembered ones two are never taken for one."""

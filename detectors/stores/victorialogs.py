@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any
 
+from detectors.stores.labels import VALUES_LIMIT, listed
 from detectors.stores.store import (
     SECOND,
     Answer,
@@ -46,9 +47,7 @@ class VictoriaLogs:
         window = f"_time:[{stamp_of(question.start)}, {stamp_of(question.end)})"
         filters = "".join(_filter(one) for one in question.filters)
         query = f"{wanted} {window}{filters} | sort by (_time, _stream_id, _msg) limit {question.limit}"
-        account, _, project = tenant.partition(":")
-        headers = {"AccountID": account, "ProjectID": project or "0"} if tenant else {}
-        return Request("/select/logsql/query", {"query": query, "timeout": "10s"}, headers)
+        return Request("/select/logsql/query", {"query": query, "timeout": "10s"}, _tenant(tenant))
 
     def lines(self, answer: Answer) -> Sequence[Line]:
         """The lines in the order of the answer, which was asked for by time. One that is no JSON spoils all."""
@@ -64,6 +63,34 @@ class VictoriaLogs:
                 "VictoriaLogs' answer cannot be understood: is this the address of a VictoriaLogs?"
             ) from None
         return sorted(found, key=lambda line: line.ns)
+
+    def names_request(self, tenant: str, start: int, end: int) -> Request:
+        """Fields of streams and of lines alike."""
+        params = {"query": "*", "start": stamp_of(start), "end": stamp_of(end)}
+        return Request("/select/logsql/field_names", params, _tenant(tenant))
+
+    def names(self, answer: Answer) -> Sequence[str]:
+        """Without the store's own, which begin with `_`."""
+        return [name for name in listed(self.title, answer, "values") if not name.startswith("_")]
+
+    def values_request(self, name: str, tenant: str, start: int, end: int) -> Request:
+        """At most `VALUES_LIMIT` values; which ones stay of more is not promised."""
+        params = {"query": "*", "field": name, "limit": str(VALUES_LIMIT)}
+        params |= {"start": stamp_of(start), "end": stamp_of(end)}
+        return Request("/select/logsql/field_values", params, _tenant(tenant))
+
+    def values(self, answer: Answer) -> Sequence[str]:
+        """Lines without the field count as the empty value, which is left out."""
+        return listed(self.title, answer, "values")
+
+    def having(self, label: str) -> str:
+        """A field filter: it finds fields of streams and of lines alike."""
+        return f"{label if label.isidentifier() else json.dumps(label)}:*"
+
+
+def _tenant(tenant: str) -> dict[str, str]:
+    account, _, project = tenant.partition(":")
+    return {"AccountID": account, "ProjectID": project or "0"} if tenant else {}
 
 
 def stamp_of(ns: int) -> str:

@@ -124,6 +124,13 @@
       if (etag) event.detail.target.dataset.etag = etag;
       ages(event.detail.target);
     });
+    // A piece of a page that does not come says so where it was to stand.
+    ["htmx:responseError", "htmx:sendError", "htmx:timeout"].forEach((name) => {
+      document.body.addEventListener(name, (event) => {
+        const place = event.detail.target;
+        if (place && place.dataset.failed) place.textContent = place.dataset.failed;
+      });
+    });
     document.addEventListener("visibilitychange", () => {
       if (document.hidden) return;
       missed.forEach((panel) => refresh(panel, 0));

@@ -1,7 +1,7 @@
 """`manage.py cluster`: add, look at, switch, pause and remove clusters without a browser."""
 
 import getpass
-import os
+import time
 from argparse import ArgumentParser
 from datetime import timedelta
 from typing import Any
@@ -19,7 +19,8 @@ from audit.actor_kind import ActorKind
 from audit.event_type import EventType
 from audit.level import Level
 from audit.trail import Actor, Entry, record
-from detectors.store_looking import look_at_store
+from detectors.signal_looking import look_at_source
+from detectors.signals.grade import Grade
 from recovery_site.forgetting import forget
 from schedulers.opening import open_scheduler
 from schedulers.port import SchedulerError
@@ -54,6 +55,9 @@ class Command(BaseCommand):
         add.add_argument("--poll-seconds", type=float, default=15.0)
         commands.add_parser("list", help="names, modes and when each was last seen")
         look = commands.add_parser("look", help="ask the scheduler now and say what it shows; stores nothing")
+        labels = commands.add_parser("labels", help="say which label of its log store holds what")
+        labels.add_argument("--label", action="append", required=True, metavar="NAME=LABEL")
+        labels.add_argument("--job-lines", metavar="SELECTOR", help="and the lines of all jobs in the store")
         mode = commands.add_parser("mode", help="switch the mode")
         remove = commands.add_parser("remove", help="forget a cluster and everything but its trail")
         pause = commands.add_parser(
@@ -62,7 +66,7 @@ class Command(BaseCommand):
         pause.add_argument("--minutes", type=int, required=True, help="how long")
         pause.add_argument("--reason", required=True)
         resume = commands.add_parser("resume", help="end the pauses of the whole cluster")
-        for command in (look, mode, pause, resume, remove):
+        for command in (look, labels, mode, pause, resume, remove):
             command.add_argument("name")
         mode.add_argument("mode", choices=["monitor", "observe", "approve", "action"])
         mode.add_argument("--reason", required=True)
@@ -138,14 +142,28 @@ class Command(BaseCommand):
         states = sorted({row.state.label for row in jobs})
         counts = ", ".join(f"{sum(row.state.label == state for row in jobs)} {state.lower()}" for state in states)
         self.stdout.write(f"{len(jobs)} {'job' if len(jobs) == 1 else 'jobs'}{': ' + counts if counts else ''}")
-        for root in cluster.log_roots:
-            if not os.access(root, os.R_OK | os.X_OK):
-                why = "cannot be read by this user" if os.path.isdir(root) else "is no folder here"
-                self.stdout.write(f"The log root {root} {why}: jobs that write there will be blind.")
-        if cluster.log_store:
-            self.stdout.write(look_at_store(cluster, timezone.now()))
+        for remark in look_at_source(cluster, timezone.now(), time.monotonic):
+            if remark.grade is not Grade.FINE or cluster.log_store:
+                self.stdout.write(remark.sentence)
         if limits.min_job_age < 120:
             self.stdout.write(f"MinJobAge is {limits.min_job_age} s: below 120 s a failed job may vanish too soon.")
+        self.stdout.write(
+            f"What its logs give the detectors, job by job: ./run manage check_signals {cluster.name}"
+        )
+
+    def _labels(self, options: dict[str, Any]) -> None:
+        cluster = Cluster.objects.get(name=options["name"])
+        if not cluster.log_store:
+            raise CommandError(f"{cluster.name} reads files: it has no log store with labels.")
+        cluster.log_store_labels = dict(map(_label, options["label"]))
+        cluster.log_store_job_lines = options["job_lines"] or cluster.log_store_job_lines
+        cluster.changed_at = timezone.now()
+        cluster.full_clean()
+        with transaction.atomic():
+            cluster.save(update_fields=["log_store_labels", "log_store_job_lines", "changed_at"])
+            _tell(cluster, "changed the labels of the log store of")
+        told = ", ".join(f"{name}={label}" for name, label in cluster.log_store_labels.items())
+        self.stdout.write(f"{cluster.name} reads {told} in {cluster.log_store_job_lines}.")
 
     def _mode(self, options: dict[str, Any]) -> None:
         cluster, mode = Cluster.objects.get(name=options["name"]), Mode.read(options["mode"])

@@ -15,7 +15,9 @@ from tests.detectors.stores.recorded import PUSHED, case
 
 _MATCHER = re.compile(r'(\w+)(!?=)"([^"]*)"')
 _LOKI = re.compile(r"(\{[^}]*\})(.*)\Z", re.DOTALL)
-_LOGSQL = re.compile(r"(\{[^}]*\}) _time:\[(\S+), (\S+)\)(.*) \| sort by \(_time, _stream_id, _msg\) limit (\d+)\Z")
+_LOGSQL = re.compile(
+    r"(\{[^}]*\}|\w+:\*) _time:\[(\S+), (\S+)\)(.*) \| sort by \(_time, _stream_id, _msg\) limit (\d+)\Z"
+)
 _FILTER = re.compile(r' (\|=|!=|~|!~) ?"([^"]*)"')
 
 
@@ -48,6 +50,8 @@ class Pretend:
         self.asked.append(request)
         if self.fails is not None:
             return self.fails
+        if request.path not in ("/loki/api/v1/query_range", "/select/logsql/query"):
+            return self._lists(request)
         return self._loki(request) if self.kind == "loki" else self._victorialogs(request)
 
     def _loki(self, request: Request) -> Answer:
@@ -87,7 +91,26 @@ class Pretend:
         ]
         return Answer(200, "".join(json.dumps(line) + "\n" for line in lines).encode())
 
+    def _lists(self, request: Request) -> Answer:
+        """Names of labels, or values of one: Loki lists stored labels alone, VictoriaLogs all fields."""
+        params, loki = request.params, self.kind == "loki"
+        start, end = (int(params[n]) if loki else ns_of(params[n]) for n in ("start", "end"))
+        rows = [row for row in self.rows if start <= row.ns < end]
+        labels = [row.labels if loki else {**row.labels, **row.fields} for row in rows]
+        name = request.path.split("/")[-2] if request.path.endswith("/values") else params.get("field", "")
+        if name:
+            found = sorted({str(row.get(name, "")) for row in labels} - ({""} if loki else set()))
+        else:
+            found = sorted({name for row in labels for name in row})
+            found = [*found, "service_name"] if loki else ["_msg", "_stream", "_stream_id", "_time", *found]
+        if loki:
+            return Answer(200, json.dumps({"status": "success", **({"data": found} if rows else {})}).encode())
+        return Answer(200, json.dumps({"values": [{"value": one, "hits": 1} for one in found]}).encode())
+
     def _rows(self, selector: str, filters: str, start: int, end: int) -> list[Row]:
+        field = selector.removesuffix(":*")
+        if field != selector:
+            return [row for row in self._rows("", filters, start, end) if {**row.labels, **row.fields}.get(field)]
         matchers = _MATCHER.findall(selector)
         wanted = [(sign in ("|=", "~"), text) for sign, text in _FILTER.findall(filters)]
         return [
