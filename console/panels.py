@@ -19,6 +19,7 @@ from console.asking import Asked, Scope, key_of, topics_of, version_of
 from console.cluster_rows import blind_attempts, cluster_rows, lease_of, left_out_of, sources_of
 from console.evidence import judgement_of, quotes_from
 from console.in_short import in_short
+from console.incident_lines import incidents_now, incidents_open, incidents_over
 from console.job_list import job_page
 from console.job_rows import (
     anomalies_of,
@@ -246,6 +247,9 @@ class Panel:
 
 PANELS: tuple[Panel, ...] = (
     Panel(clusters, Scope.SITE, "Clusters"),
+    Panel(incidents_now, Scope.SITE, "Incidents of now"),
+    Panel(incidents_open, Scope.SITE, "Open"),
+    Panel(incidents_over, Scope.SITE, "Over within the last week"),
     Panel(advice_now, Scope.SITE, "Open advice"),
     Panel(newest_events, Scope.SITE, "Newest events"),
     Panel(approvals, Scope.SITE, "Waiting for approval"),

@@ -25,6 +25,7 @@ def pages(rows: Sample) -> dict[str, str]:
         "job": reverse("job", args=job),
         "log copy": reverse("log-copy", args=[*job, copy.pk]),
         "cluster": reverse("cluster", args=[rows.unseen.name]),
+        "incidents": reverse("incidents"),
         "approvals": reverse("approvals"),
     }
 
@@ -196,7 +197,7 @@ def test_the_number_of_queries_does_not_grow_with_the_rows(
         extra = sample.job(rows.cluster, 5000 + number, now)
         for index in range(2):
             sample.attempt(extra, index, sample.JobState.RUNNING, now)
-    bounds = {"overview": 15, "jobs": 12, "job": 32, "cluster": 19, "approvals": 10, "log copy": 7}
+    bounds = {"overview": 19, "jobs": 12, "job": 32, "cluster": 19, "approvals": 10, "incidents": 14, "log copy": 7}
     for name, address in pages(rows).items():
         bodies.forget()
         with django_assert_max_num_queries(bounds[name]):
