@@ -26,10 +26,12 @@ NOBODY = Named(())
 
 
 def named_by(symptom: Symptom, facts: Facts) -> Named:
-    """Hosts named by the symptom's own lines, streams and ranks."""
-    spoken = [*symptom.nodes, *(quote.host for quote in symptom.evidence if quote.host)]
-    said = _own(spoken, facts)
-    ranks = {*symptom.ranks, *(quote.rank for quote in symptom.evidence if quote.rank is not None)}
+    """Hosts named by the symptom's own lines, streams and ranks.
+
+    Where the lines are about others, whoever says them is a reporter and not named.
+    """
+    said = _own(symptom.nodes, facts) or _own((quote.host for quote in symptom.evidence if quote.host), facts)
+    ranks = set(symptom.ranks) or {quote.rank for quote in symptom.evidence if quote.rank is not None}
     mapped = _own((host for rank, host in facts.ranks if rank in ranks), facts)
     if not said:
         return Named(mapped, by="rank map")

@@ -51,7 +51,7 @@ class Group:
 
 
 def standstill_of(facts: Facts) -> Standstill | None:
-    """The first case that the lines show; `None` when they name nobody."""
+    """The first case that the lines show, C without a rank; `None` when they show none."""
     group = _first_group(facts)
     if group is None:
         return None
@@ -138,6 +138,18 @@ def _says_nothing(group: Group) -> Standstill | None:
     return _silent("B", silent, group, 0.85, "said nothing when the limit had passed for all others")
 
 
+def _everybody_waits(group: Group) -> Standstill | None:
+    """Case C: every rank of the job waits at the same place: what lies between them is stuck."""
+    places = {one.seq for one in group.waiting}
+    begun = all(one.enq is None or one.done is None or one.enq > one.done for one in group.waiting)
+    if not group.of_all or len(group.world) < 2 or len(places) != 1 or None in places or not begun:
+        return None
+    if {one.rank for one in group.waiting} != set(group.world):
+        return None
+    because = "All ranks wait in the same collective, none is missing: the fabric or a GPU kernel is stuck"
+    return Standstill("C", (), (), Layer.HARDWARE_NETWORK, 0.75, because)
+
+
 def _named(case: str, some: Sequence[Wait], layer: Layer, confidence: float, words: str) -> Standstill:
     ranks = tuple(sorted(one.rank for one in some))
     hosts = tuple(sorted({one.host for one in some if one.host}))
@@ -162,5 +174,6 @@ CASES: tuple[Callable[[Group], Standstill | None], ...] = (
     _behind,
     _store_lost,
     _says_nothing,
+    _everybody_waits,
 )
-"""In the order in which they are asked; C, F and G to J name nobody by lines of this kind, or by others."""
+"""In the order in which they are asked; F names nobody, G to J are told by lines of another kind, or by dumps."""

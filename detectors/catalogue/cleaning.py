@@ -80,8 +80,9 @@ def is_plain(line: str) -> bool:
 def clean(line: str) -> Cleaned:
     """The line without its wrapping. Never fails."""
     text = line[:LINE_LIMIT]
-    if "\r" in text:
-        text = _last_state(text)
+    if "\r" in text.strip("\r"):
+        return _redrawn(text)
+    text = text.strip("\r")
     if "\x1b" in text:
         text = _COLOUR.sub("", text)
     said, partial = NOTHING, False
@@ -119,6 +120,12 @@ def is_own(text: str, names: frozenset[str]) -> bool:
 
 
 _BAR = "%|"
+
+
+def _redrawn(text: str) -> Cleaned:
+    """The last state of a line that was written over; whoever labels whole lines has labelled its first piece."""
+    first, last = clean(text.strip("\r").partition("\r")[0]), clean(_last_state(text))
+    return last if last.said is not NOTHING else replace(last, said=first.said, partial=first.partial)
 
 
 def _last_state(text: str) -> str:

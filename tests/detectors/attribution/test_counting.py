@@ -83,7 +83,7 @@ def test_who_is_missing(found: Facts, case: str, ranks: tuple[int, ...], layer: 
 
 
 NOBODY_MISSING: list[tuple[str, Facts]] = [
-    ("all wait at the same place", hanging([own(r) for r in range(8)])),
+    ("all wait, but not at the same place", hanging([own(r, 78 + r % 2) for r in range(8)])),
     ("half of them were only told", hanging([*(own(r) for r in range(4)), *(told(r) for r in range(4, 8))])),
     ("most are silent", hanging([own(0), own(1)])),
     ("two hosts are silent", hanging([own(r) for r in range(1, 7)])),
@@ -96,6 +96,16 @@ NOBODY_MISSING: list[tuple[str, Facts]] = [
 def test_nobody_is_missing(found: Facts) -> None:
     assert standstill_of(found) is None
     assert not [one for one in attribute(found, NOW).implicated if one.role == "culprit"]
+
+
+def test_all_wait_at_the_same_place() -> None:
+    found = hanging([own(r) for r in range(8)])
+    missing = standstill_of(found)
+    assert missing is not None and (missing.case, missing.ranks, missing.hosts) == ("C", (), ())
+    judgement = attribute(found, NOW)
+    assert (judgement.layer, judgement.confidence) == (Layer.HARDWARE_NETWORK, 0.75)
+    assert judgement.action is VerdictAction.RESTART
+    assert {one.role for one in judgement.implicated} == {"victim"}
 
 
 def test_a_silent_host_that_is_down_is_left_out() -> None:
