@@ -42,6 +42,8 @@ def unheard(news: News, reason: str) -> Sight:
 def _reason(news: News, limits: Mapping[str, float], now: datetime) -> str:
     attempt = news.attempt
     state = JobState(attempt.state)
+    if news.readable and state is JobState.RUNNING:
+        return _nothing_in_it(news, limits, now)
     if state in WAITING or news.readable or (state in FINAL and news.moved_at):
         return ""
     if news.troubles:
@@ -55,6 +57,23 @@ def _reason(news: News, limits: Mapping[str, float], now: datetime) -> str:
         return attempt.blind_reason if attempt.blind_since else ""
     tried = ", ".join(news.tried[:PATHS_TOLD]) or "no path is known"
     return f"{'no line of it' if news.late else 'no log file'} was found; tried: {tried}"
+
+
+def _nothing_in_it(news: News, limits: Mapping[str, float], now: datetime) -> str:
+    """Not one line stands where there must be some: a silence that is read from there proves nothing."""
+    if not all(one.portion.empty for one in news.readable):
+        return ""
+    attempt = news.attempt
+    places = ", ".join(one.stream.name for one in news.readable[:PATHS_TOLD])
+    if news.moved_at is not None:
+        if now < news.moved_at + timedelta(seconds=limits["blind_seconds"]):
+            return attempt.blind_reason
+        return (
+            f"the log was cut to nothing after lines of it had been read, and nothing was written since: {places}"
+        )
+    if now < (attempt.started_at or attempt.first_seen_at) + timedelta(seconds=limits["startup_seconds"]):
+        return attempt.blind_reason
+    return f"the log is still empty; the job may write elsewhere (srun --output in its script): {places}"
 
 
 def _still_early(news: News, limits: Mapping[str, float], now: datetime) -> bool:

@@ -192,6 +192,7 @@ def _portion(turn: _Turn, file: Opened, place: _Place, *, take_rest: bool = Fals
         at_end=end >= size or (partial and not turn.asked.ended),
         written_at=written_at,
         cut=found.cut,
+        empty=not end,
     )
 
 

@@ -54,7 +54,8 @@ class Portion:
     """What one stream gave in one turn.
 
     `position` is `None` when nothing moved. `at_end`: nothing is left to be read now. `written_at` is when it last
-    grew, as far as the source can tell. `cut` counts the lines that were too long.
+    grew, as far as the source can tell. `cut` counts the lines that were too long. `empty`: not one complete line
+    stands in it, though there may have been some before.
     """
 
     stream: Stream
@@ -64,6 +65,7 @@ class Portion:
     written_at: datetime | None = None
     trouble: str = ""
     cut: int = 0
+    empty: bool = False
 
 
 @dataclass(frozen=True)
