@@ -6,37 +6,24 @@ anywhere.
 """
 
 import os
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 
-from detectors.catalogue.texts import Lines, Text
+from detectors.sources.file_turn import PARTIAL_WAIT, Turn, lines_of, taken_over, written
 from detectors.sources.finding import FILES_LIMIT, paths_of, plain
+from detectors.sources.left_behind import left_before, left_behind
 from detectors.sources.lines import split
-from detectors.sources.opening import Opened, Unreadable, opened, real_roots
+from detectors.sources.opening import NotThere, Opened, Unreadable, opened, real_roots
 from detectors.sources.position import FilePosition, mark
+from detectors.sources.rotated import beside
 from detectors.sources.source import Asked, Found, Known, Portion, Position, Stream
 from workloads.log_paths import hints_of
 
 NO_ROOTS = "the cluster has no log_roots: set the folders below which job logs may be read"
 STALE = "nothing was written to it since the attempt started"
 TAKEN_OVER = "the next attempt writes to it already"
-PARTIAL_WAIT = timedelta(seconds=2)  # the last line of an ended attempt may lack its newline
 STALE_BEFORE_START = timedelta(seconds=60)  # clocks of file server and scheduler differ
-ROTATED_LIMIT = 4096  # names looked at for a file that was renamed
-
-
-@dataclass(frozen=True)
-class _Turn:
-    """One turn over one file."""
-
-    asked: Asked
-    stream: Stream
-    own: FilePosition | None
-    before: FilePosition | None
-    budget: int
-    now: datetime
+ATTRIBUTES_CACHED = 60.0  # seconds for which a shared file system may tell an old length (NFS: acregmax)
 
 
 @dataclass(frozen=True)
@@ -72,12 +59,15 @@ class FileSource:
     def read(self, asked: Asked, stream: Stream, known: Known, budget: int, now: datetime) -> Portion:
         """The new complete lines of one file; a file that cannot be read gives its trouble and nothing else."""
         own, before = FilePosition.read(known.own), FilePosition.read(known.before)
-        turn = _Turn(asked, stream, own, before, budget, now)
+        turn = Turn(asked, stream, own, before, budget, now)
         if own and (own.closed or _at_rest(turn, own)):
             return Portion(stream, None)
         try:
             with opened(stream.name, real_roots(asked.roots), asked.owner) as file:
                 return _read(turn, file)
+        except NotThere as error:
+            rest = left_behind(turn, own, None) if own else left_before(turn, None)
+            return rest or Portion(stream, None, trouble=str(error))
         except Unreadable as error:
             return Portion(stream, None, trouble=str(error))
         except OSError as error:
@@ -96,22 +86,21 @@ class FileSource:
             return b""
 
 
-def _read(turn: _Turn, file: Opened) -> Portion:
+def _read(turn: Turn, file: Opened) -> Portion:
     own = turn.own
-    if own and not own.same_file(file.status):
-        with _renamed(turn, own) as old:
-            if old is not None and old.status.st_size > own.offset:
-                # It was renamed: nobody writes its last line any more, and the new one waits a turn.
-                finished = _portion(turn, old, _Place(own.offset, own.skipping, own.cut_lines), take_rest=True)
-                if finished.records:
-                    return replace(finished, at_end=False)
+    if own and not own.continues(file.descriptor, file.status):
+        rest = left_behind(turn, own, file)
+        if rest is not None:
+            return rest
+    if own is None and (rest := left_before(turn, file)) is not None:
+        return rest
     place = _place_in_known(turn, own, file) if own else _first_place(turn, file)
     if place.closed or place.doubt or place.trouble:
         return _set_aside(turn, file, place)
     return _portion(turn, file, place)
 
 
-def _at_rest(turn: _Turn, own: FilePosition) -> bool:
+def _at_rest(turn: Turn, own: FilePosition) -> bool:
     """Whether nobody wrote since the last read and nothing waits: told without opening the file."""
     try:
         status = os.stat(turn.stream.name)
@@ -121,62 +110,64 @@ def _at_rest(turn: _Turn, own: FilePosition) -> bool:
     return own.unchanged(status) and (own.offset == status.st_size or waits)
 
 
-def _place_in_known(turn: _Turn, own: FilePosition, file: Opened) -> _Place:
+def _place_in_known(turn: Turn, own: FilePosition, file: Opened) -> _Place:
     """Where to go on in a file that was read before."""
     asked = turn.asked
     if own.continues(file.descriptor, file.status):
         grown = file.status.st_size > own.offset
-        return _Place(own.offset, own.skipping, own.cut_lines, closed=grown and _taken_over(asked, file))
-    if _taken_over(asked, file):
+        return _Place(own.offset, own.skipping, own.cut_lines, closed=grown and taken_over(asked, file.status))
+    if taken_over(asked, file.status):
         return _Place(closed=True)
-    if own.rewritten_at is None or asked.listed_at is None or asked.listed_at.timestamp() <= own.rewritten_at:
+    if own.rewritten_at is None or (
+        own.may_be_behind(file.descriptor, file.status)
+        and turn.now.timestamp() < own.rewritten_at + ATTRIBUTES_CACHED
+    ):
+        return _Place(doubt=True)
+    if asked.listed_at is None or asked.listed_at.timestamp() <= own.rewritten_at:
         return _Place(doubt=True)
     return _Place(cut_lines=own.cut_lines)  # truncated or replaced by the job itself
 
 
-def _first_place(turn: _Turn, file: Opened) -> _Place:
+def _first_place(turn: Turn, file: Opened) -> _Place:
     """Where to begin in a file never read for this attempt: an earlier one may have written its beginning."""
     status, before, started_at = file.status, turn.before, turn.asked.started_at
-    if _taken_over(turn.asked, file):
+    if taken_over(turn.asked, file.status):
         return _Place(trouble=TAKEN_OVER)
     if before is not None and before.continues(file.descriptor, status):
         if before.unchanged(status):
             return _Place(trouble=STALE)
         # As long as before but written anew: the same text once more, from its first byte on.
         return _Place() if status.st_size == before.size else _Place(min(before.size, status.st_size))
-    if started_at is not None and _written_at(status) < started_at - STALE_BEFORE_START:
+    if started_at is not None and written(status) < started_at - STALE_BEFORE_START:
         return _Place(trouble=STALE)
     return _Place()
 
 
-def _taken_over(asked: Asked, file: Opened) -> bool:
-    return asked.taken_over_at is not None and _written_at(file.status) >= asked.taken_over_at
-
-
-def _set_aside(turn: _Turn, file: Opened, place: _Place) -> Portion:
+def _set_aside(turn: Turn, file: Opened, place: _Place) -> Portion:
     """Nothing is read: it is not ours, or nobody knows yet whose it is."""
-    own, written_at = turn.own, _written_at(file.status)
+    own, written_at = turn.own, written(file.status)
     if own is None or place.trouble:
         return Portion(turn.stream, None, trouble=place.trouble)
     if place.closed:
         return Portion(turn.stream, replace(own, closed=True).stored(), written_at=written_at)
-    if own.rewritten_at is not None:
-        return Portion(turn.stream, None, at_end=False, written_at=written_at)
-    noted = replace(own, rewritten_at=turn.now.timestamp())
-    return Portion(turn.stream, noted.stored(), at_end=False, written_at=written_at)
+    since = turn.now.timestamp() if own.rewritten_at is None else own.rewritten_at
+    noted = replace(own, rewritten_at=since, looked_ns=beside(turn.stream.name, turn.now.timestamp()).settled_ns)
+    return Portion(turn.stream, noted.stored() if noted != own else None, at_end=False, written_at=written_at)
 
 
-def _portion(turn: _Turn, file: Opened, place: _Place, *, take_rest: bool = False) -> Portion:
+def _portion(turn: Turn, file: Opened, place: _Place) -> Portion:
     chunk = os.pread(file.descriptor, turn.budget, place.offset)
-    written_at = _written_at(file.status)
+    written_at = written(file.status)
     size = max(file.status.st_size, 0)
-    to_the_end = place.offset + len(chunk) >= size
+    to_the_end = place.offset + len(chunk) >= size or not chunk
+    if to_the_end:  # what another machine has written shows as zeros until it arrives here
+        chunk = chunk.rstrip(b"\0")
     settled = turn.asked.ended and not timedelta(0) <= turn.now - written_at < PARTIAL_WAIT
-    found = split(chunk, place.offset, skipping=place.skipping, take_rest=to_the_end and (take_rest or settled))
+    found = split(chunk, place.offset, skipping=place.skipping, take_rest=to_the_end and settled)
     end = place.offset + found.used
-    after = os.fstat(file.descriptor)
     goes_on = turn.own is not None and place.offset == turn.own.offset
-    if after.st_size < end or (goes_on and turn.own and not turn.own.continues(file.descriptor, after)):
+    there = not end or os.pread(file.descriptor, 1, end - 1)
+    if not there or (goes_on and turn.own and not turn.own.continues(file.descriptor, file.status)):
         return Portion(turn.stream, None, at_end=False)  # truncated while it was read: the next turn sees it
     partial = to_the_end and not found.more and end < size
     position = replace(
@@ -187,52 +178,11 @@ def _portion(turn: _Turn, file: Opened, place: _Place, *, take_rest: bool = Fals
     )
     return Portion(
         stream=turn.stream,
-        position=position.stored() if position != turn.own else None,
-        records=_records(turn, found.pieces, written_at),
+        # Without a complete line there is no place yet, and nothing by which the file would be known again.
+        position=position.stored() if end and position != turn.own else None,
+        records=lines_of(turn, found.pieces, written_at),
         at_end=end >= size or (partial and not turn.asked.ended),
         written_at=written_at,
         cut=found.cut,
         empty=not end,
     )
-
-
-def _records(turn: _Turn, pieces: tuple[tuple[int, bytes], ...], written_at: datetime) -> Lines:
-    """`read_at` is the file's time, held between the start and now: the job's owner can set it to anything."""
-    read_at = min(max(written_at, turn.asked.started_at or written_at), turn.now)
-    name, host, rank = turn.stream.name, turn.stream.host, turn.stream.rank
-    return Lines(Text(name, offset, raw, read_at, host, rank) for offset, raw in pieces)
-
-
-@contextmanager
-def _renamed(turn: _Turn, own: FilePosition) -> Iterator[Opened | None]:
-    """The file that was read so far, under the name that a rotation gave it, if it is there and unchanged."""
-    path = _renamed_path(turn.stream.name, own)
-    if path is None:
-        yield None
-        return
-    with ExitStack() as stack:
-        try:
-            old = stack.enter_context(opened(path, real_roots(turn.asked.roots), turn.asked.owner))
-        except Unreadable:
-            yield None
-            return
-        yield old if own.continues(old.descriptor, old.status) else None
-
-
-def _renamed_path(path: str, own: FilePosition) -> str | None:
-    folder, name = os.path.split(path)
-    try:
-        with os.scandir(folder) as entries:
-            for _seen, entry in zip(range(ROTATED_LIMIT), entries, strict=False):
-                if entry.name.startswith(name) and entry.name != name and entry.inode() == own.inode:
-                    return entry.path
-    except OSError:
-        return None
-    return None
-
-
-def _written_at(status: os.stat_result) -> datetime:
-    try:
-        return datetime.fromtimestamp(status.st_mtime, UTC)
-    except (OverflowError, OSError, ValueError):
-        return datetime.fromtimestamp(0, UTC)

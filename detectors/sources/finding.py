@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from detectors.sources.rotated import base_of, has_siblings
 from workloads.log_paths import LogPattern
 
 FILES_LIMIT = 4096  # of one attempt
@@ -34,7 +35,8 @@ def paths_of(pattern: LogPattern, roots: Sequence[str]) -> list[str]:
     if not pattern.wild:
         path = plain(pattern.glob)
         # One that lies outside is left to the opening, which refuses it whether it exists or not.
-        return [path] if os.path.lexists(path) or not below(path, roots) else []
+        there = os.path.lexists(path) or not below(path, roots)
+        return [path] if there or has_siblings(path) else []  # renamed, and its program may write on
     parts = pattern.glob.split("/")
     first_wild = next((place for place, part in enumerate(parts) if _WILD.search(part)), len(parts))
     start = plain("/".join(parts[:first_wild])) or "/"
@@ -57,7 +59,7 @@ def below(path: str, roots: Sequence[str]) -> bool:
 
 def _walk(folder: str, parts: Sequence[str], roots: Sequence[str], looking: _Looking) -> Iterator[str]:
     if not parts:
-        if os.path.lexists(folder):
+        if os.path.lexists(folder) or has_siblings(folder):
             yield folder
         return
     part, rest = parts[0], parts[1:]
@@ -66,10 +68,23 @@ def _walk(folder: str, parts: Sequence[str], roots: Sequence[str], looking: _Loo
         return
     if not below(folder, roots):
         return
-    matches = re.compile(fnmatch.translate(part)).match
-    for name in _names(folder, looking):
-        if matches(name):
+    for name in _matching(part, folder, looking, last=not rest):
+        if rest:
             yield from _walk(os.path.join(folder, name), rest, roots, looking)
+        else:
+            yield os.path.join(folder, name)
+
+
+def _matching(part: str, folder: str, looking: _Looking, *, last: bool) -> list[str]:
+    """Names that match; of a file also where only what a rotation made of it is there."""
+    matches = re.compile(fnmatch.translate(part)).match
+    names = _names(folder, looking)
+    found = [name for name in names if matches(name)]
+    if last:
+        known = set(found)
+        bases = {base for name in names if name not in known and (base := base_of(name)) and matches(base)}
+        found += sorted(bases - known)
+    return found
 
 
 def _names(folder: str, looking: _Looking) -> list[str]:

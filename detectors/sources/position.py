@@ -21,7 +21,8 @@ class FilePosition:
     `size` and `modified_ns` are those of the last read: a file that has neither changed is not opened again.
     `skipping`: inside a line whose beginning was taken. `partial`: behind the offset stands only a line without its
     newline. `closed`: the file is another attempt's now, nothing more is read. `rewritten_at` (seconds since 1970):
-    it was found written anew, and whose it is will be known when the scheduler was listed after that.
+    it was found written anew, and whose it is will be known when the scheduler was listed after that. `looked_ns`:
+    the time of its folder when all of what was rotated away had been read.
     """
 
     device: int
@@ -38,6 +39,7 @@ class FilePosition:
     partial: bool = False
     closed: bool = False
     rewritten_at: float | None = None
+    looked_ns: int = 0
 
     @classmethod
     def read(cls, stored: Mapping[str, Any]) -> Self | None:
@@ -62,11 +64,19 @@ class FilePosition:
 
     def continues(self, descriptor: int, status: os.stat_result) -> bool:
         """Whether what was read is still there, so that reading goes on at `offset`."""
-        if not self.same_file(status) or status.st_size < self.offset:
+        if not self.same_file(status):
             return False
-        head = _digest(os.pread(descriptor, self.head_size, 0))
-        tail = _digest(os.pread(descriptor, self.tail_size, self.offset - self.tail_size))
+        # Not by its length: on a shared file system what is told of a file can be behind what was read of it.
+        head = digest(os.pread(descriptor, self.head_size, 0))
+        tail = digest(os.pread(descriptor, self.tail_size, self.offset - self.tail_size))
         return head == self.head and tail == self.tail
+
+    def may_be_behind(self, descriptor: int, status: os.stat_result) -> bool:
+        """Whether it is shorter than what was read and begins the same: seen late, or being truncated just now."""
+        if not self.same_file(status) or status.st_size >= self.offset:
+            return False
+        begins = os.pread(descriptor, self.head_size, 0)
+        return not begins or (len(begins) == self.head_size and digest(begins) == self.head)
 
 
 def mark(descriptor: int, status: os.stat_result, offset: int) -> FilePosition:
@@ -79,13 +89,14 @@ def mark(descriptor: int, status: os.stat_result, offset: int) -> FilePosition:
         inode=status.st_ino,
         offset=offset,
         head_size=len(head),
-        head=_digest(head),
+        head=digest(head),
         tail_size=len(tail),
-        tail=_digest(tail),
+        tail=digest(tail),
         size=status.st_size,
         modified_ns=status.st_mtime_ns,
     )
 
 
-def _digest(content: bytes) -> str:
+def digest(content: bytes) -> str:
+    """SHA-256 as 64 hexadecimal digits."""
     return hashlib.sha256(content).hexdigest()
