@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page, Route, expect, sync_playwright
 
 from tests.chromium import CHROMIUM, FLAGS
 
@@ -28,6 +28,7 @@ PAGES = (
     "/clusters/demo",
     "/clusters/far-away",
     "/clusters/demo-monitor/mode",
+    "/clusters/demo/signals",
     "/approvals",
 )
 SERVER = ["--lifespan", "off", "--log-level", "warning", "--ws", "websockets-sansio"]
@@ -296,3 +297,42 @@ def test_without_javascript_everything_can_be_read(site: Site, enter: Door) -> N
     page.goto(JOB)
     expect(page.locator("#live-sign")).to_contain_text("as of")
     expect(page.locator("#panel-job_events")).to_contain_text("went beyond step 524")
+
+
+def test_a_look_at_the_sources_shows_that_it_goes_on_and_then_its_report(site: Site, enter: Door) -> None:
+    page = enter("viewer")
+    page.goto("/clusters/demo")
+    held: list[Route] = []
+    page.route("**/signals/report", lambda route: held.append(route))  # noqa: PLW0108  # it must be a plain function
+    page.get_by_role("link", name="Check what they give the detectors").click()
+    expect(page.locator("#signals")).to_contain_text("Looking at the sources")
+    for _tick in range(100):
+        if held:
+            break
+        page.wait_for_timeout(50)
+    held[0].continue_()
+    expect(page.locator("#signals .panel").first).to_contain_text("scheduler", timeout=30_000)
+    expect(page.locator("#signals")).not_to_contain_text("Looking at the sources")
+    expect(page.get_by_role("link", name="4711-1")).to_be_visible()
+
+
+@pytest.mark.parametrize("fails", ["abort", "500"])
+def test_a_report_that_does_not_come_says_so(site: Site, enter: Door, fails: str) -> None:
+    enter.expect_complaints_about("500", "ERR_FAILED", "htmx")
+    page = enter("viewer")
+    page.route(
+        "**/signals/report",
+        lambda route: route.abort() if fails == "abort" else route.fulfill(status=500, body="<b>no</b>"),
+    )
+    page.goto("/clusters/demo/signals")
+    expect(page.locator("#signals")).to_contain_text("The report did not come")
+    page.unroute("**/signals/report")
+    page.get_by_role("link", name="Look again").click()
+    expect(page.locator("#signals .panel").first).to_be_visible(timeout=30_000)
+
+
+def test_without_javascript_the_report_is_one_link_away(site: Site, enter: Door) -> None:
+    page = enter("viewer", java_script_enabled=False)
+    page.goto("/clusters/demo/signals")
+    page.get_by_role("link", name="wait for the report").click()
+    expect(page.locator("#signals .panel").first).to_contain_text("scheduler")

@@ -1,22 +1,34 @@
 """Is whoever sets up a log store told what is wrong with it, and which labels would be right?"""
 
+import json
+import re
+import shlex
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
+from django.core.management import call_command
+from django.core.management.base import CommandError
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 
+from audit.event_type import EventType
+from audit.models import AuditEvent
+from detectors.models import Feed, Watch
 from detectors.signal_bounds import Bounds
-from detectors.signal_looking import Wanted, look_at_signals
+from detectors.signal_looking import Wanted, look_at_signals, look_at_source
 from detectors.signal_stores import LINES, AskedStore, store_sample
 from detectors.signals.grade import Grade
 from detectors.signals.mapping import Known
-from detectors.signals.report import Report
+from detectors.signals.report import Report, as_json, as_text
 from detectors.store_asking import place_of
 from detectors.stores.store import Answer, Request, StoreTrouble
-from tests.detectors.rows import make_attempt, make_nodes, megatron
+from tests.detectors.rows import make_attempt, make_cluster, make_nodes, megatron
 from tests.detectors.stores.pretend import Pretend, recorded_rows
 from tests.detectors.stores.recorded import T0
+from tests.detectors.stores.served import served
 from tests.detectors.test_store_reading import stored_cluster
 from workloads.models import Attempt, Cluster
 
@@ -259,3 +271,81 @@ def test_the_recorded_lines_of_a_real_store_give_their_labels(kind: str) -> None
     best = {one.field: one.label for one in reversed(mapped.candidates)}
     assert best["job_id"] == "job_id" and best["node"] == "node" and best["filename"] == "filename"
     assert mapped.proposal["job_id"] == "job_id"
+
+
+@KINDS
+def test_a_look_at_a_store_writes_nothing_and_moves_no_cursor(kind: str, now: datetime, commands: str) -> None:
+    world = World(kind, now, scheduler_path=commands)
+    world.train()
+    world.kernel()
+    before = list(Cluster.objects.values()), list(Feed.objects.values()), list(Watch.objects.values())
+    with CaptureQueriesContext(connection) as queries:
+        world.look()
+    assert all(query["sql"].lstrip().upper().startswith("SELECT") for query in queries.captured_queries)
+    assert (list(Cluster.objects.values()), list(Feed.objects.values()), list(Watch.objects.values())) == before
+    assert all(request.path.startswith(("/loki/api/v1/", "/select/logsql/")) for request in world.store.asked)
+
+
+def test_values_of_a_hostile_store_do_not_act_and_are_no_labels(now: datetime, commands: str) -> None:
+    world = World("loki", now, scheduler_path=commands)
+    numbers = [str(attempt.job.number) for attempt in world.attempts]
+    for number in numbers:
+        names = {"job;rm -rf ~": number, "$(job)": number, "job\x1b[31m": number, "hos\u202et": "n01"}
+        own = {"job_id": f"\x1b]0;x\x07{number}", "node": "<script>", "rank": "9" * 400}
+        world.store.push(ns(now) - SECOND, "\x1b[2J<script>alert(1)</script>", {**own, **names})
+    report = world.look()
+    text = "\n".join(as_text(report)) + json.dumps(as_json(report), ensure_ascii=False)
+    assert all(char.isprintable() for char in text.replace("\n", ""))
+    assert "rm -rf" not in report.command and "$(job)" not in report.command
+
+
+class TestTheCommandThatSetsIt:
+    def run(self, capsys: pytest.CaptureFixture[str], *words: str) -> str:
+        call_command("cluster", *words)
+        return capsys.readouterr().out
+
+    @KINDS
+    def test_what_is_proposed_mends_it(
+        self, kind: str, now: datetime, commands: str, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        world = World(kind, now, scheduler_path=commands)
+        world.train(names={"job_id": "slurm_job", "node": "host"})
+        world.store.push(ns(now) - SECOND, "a line", {"unit": "kernel", "host": "n02"})
+        command = shlex.split(world.look().command)
+        assert command[:3] == ["./run", "manage", "cluster"]
+        said_then = self.run(capsys, *command[3:])
+        assert "reads job_id=slurm_job, node=host" in said_then
+        world.cluster.refresh_from_db()
+        report = world.look()
+        assert (report.command, report.status) == ("", 0), list(as_text(report))
+        event = AuditEvent.objects.get(type=EventType.CONFIGURATION.value)
+        assert "changed the labels of the log store" in event.sentence
+
+    @pytest.mark.parametrize(
+        ("words", "sentence"),
+        [
+            (["--label", "job=x"], "'job' is not mapped"),
+            (["--label", "job_id=$(x)"], "is no label's name"),
+            (["--label", "node=host"], "Say which label holds the job's number"),
+        ],
+    )
+    def test_a_mistake_changes_nothing(self, words: list[str], sentence: str) -> None:
+        cluster = stored_cluster("loki")
+        with pytest.raises(CommandError, match=re.escape(sentence)):
+            call_command("cluster", "labels", cluster.name, *words)
+        assert Cluster.objects.get(pk=cluster.pk).log_store_labels == cluster.log_store_labels
+
+    def test_of_a_cluster_with_files(self, tmp_path: Path) -> None:
+        with pytest.raises(CommandError, match="reads files"):
+            call_command("cluster", "labels", make_cluster(tmp_path).name, "--label", "job_id=x")
+
+    @KINDS
+    def test_cluster_look_says_the_same_of_the_source(self, kind: str, now: datetime) -> None:
+        world = World(kind, now)
+        with served(world.store.answer) as address:
+            Cluster.objects.filter(pk=world.cluster.pk).update(log_store_address=address)
+            world.cluster.refresh_from_db()
+            world.train()
+            told = [remark.sentence for remark in look_at_source(world.cluster, now, lambda: 1.0)]
+        assert told == [remark.sentence for remark in world.look().remarks if remark.point in ("store", "mapping")]
+        assert "120 of them with a job's number" in told[0]

@@ -172,3 +172,71 @@ def test_the_pretended_store_answers_as_the_real_one_did(asked: tuple[str, str, 
     assert [line.ns for line in ours] == [line.ns for line in real]
     whole: Callable[[Line], bool] = lambda line: len(real) < limit or line.ns < real[-1].ns  # noqa: E731
     assert sorted(line.text for line in ours if whole(line)) == sorted(line.text for line in real if whole(line))
+
+
+@both({"loki": "labels", "victorialogs": "field_names"})
+def test_labels_are_listed_without_the_stores_own(store: str, name: str) -> None:
+    found = BY_NAME[store].names(answer(store, name))
+    assert {"cluster", "filename", "job_id", "node"} <= set(found)
+    assert not {"service_name", "_msg", "_time", "_stream", "_stream_id"} & set(found)
+
+
+@pytest.mark.parametrize(
+    ("store", "name", "values"),
+    [
+        ("loki", "label_values_job_id", ["4101", "4102", "4103", "4104", "4105"]),
+        ("loki", "label_values_unknown", []),
+        ("victorialogs", "field_values", ["9", "10"]),
+        ("victorialogs", "field_values_unknown", []),
+    ],
+)
+def test_values_of_a_label_are_listed_without_the_empty_one(store: str, name: str, values: list[str]) -> None:
+    assert BY_NAME[store].values(answer(store, name)) == values
+
+
+def test_a_store_that_is_empty_has_no_labels() -> None:
+    assert BY_NAME["loki"].names(answer("loki", "labels_empty_store")) == []
+
+
+@both({"loki": "tenant_labels_missing_header", "victorialogs": "auth_missing"})
+def test_whoever_may_not_list_labels_is_told(store: str, name: str) -> None:
+    with pytest.raises(StoreTrouble, match="answered 401"):
+        BY_NAME[store].names(answer(store, name))
+
+
+@pytest.mark.parametrize("store", STORES, ids=lambda store: store.name)
+@pytest.mark.parametrize("body", [b"<html>", b"[1]", b'{"data":[{"no":1}],"values":[{"no":1}]}', b"{" * 5000])
+def test_a_list_of_somebody_else_is_a_trouble(store: Store, body: bytes) -> None:
+    with pytest.raises(StoreTrouble):
+        store.names(Answer(200, body))
+
+
+@pytest.mark.parametrize(
+    ("store", "asked", "listed"),
+    [
+        ("loki", "labels", "names"),
+        ("loki", "label_values_job_id", "job_id"),
+        ("victorialogs", "field_names", "names"),
+        ("victorialogs", "field_values", "rank"),
+    ],
+)
+def test_labels_are_asked_for_as_was_recorded(store: str, asked: str, listed: str) -> None:
+    """The same path and the same window; VictoriaLogs is asked about all lines, and for a bounded number."""
+    recorded, own = case(store, asked)["request"], BY_NAME[store]
+    start, end = T0, T0 + 600 * SECOND
+    request = own.names_request("", start, end) if listed == "names" else own.values_request(listed, "", start, end)
+    assert request.path == recorded["path"]
+    mine = {name: value for name, value in request.params.items() if name not in ("query", "limit")}
+    assert mine == {name: value for name, value in recorded["params"].items() if name != "query"}
+
+
+@pytest.mark.parametrize("kind", list(VERSIONS))
+def test_the_pretended_store_lists_labels_as_the_real_one(kind: str) -> None:
+    own, pretend = BY_NAME[kind], Pretend(kind, recorded_rows(kind))
+    name = "labels" if kind == "loki" else "field_names"
+    listed = set(own.names(pretend.answer(own.names_request("", T0, T0 + 600 * SECOND))))
+    assert set(own.names(answer(kind, name))) <= listed
+    if kind == "loki":
+        request = own.values_request("job_id", "", T0, T0 + 600 * SECOND)
+        real = own.values(answer("loki", "label_values_job_id"))  # before the last lines were pushed
+        assert set(real) <= set(own.values(pretend.answer(request)))
