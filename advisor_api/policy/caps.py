@@ -21,9 +21,24 @@ def drained_nodes(facts: Facts, policy: Policy) -> tuple[str, ...]:
     return tuple(node.host for node in facts.named if node.confidence >= policy.exclude_confidence and node.drained)
 
 
-def cap_reached(facts: Facts, policy: Policy) -> str:
-    """Which cap forbids to exclude the sure nodes, in words; `""` when none does."""
+def left_out(facts: Facts, policy: Policy) -> tuple[str, ...]:
+    """The sure nodes that may be excluded: all, or the surest of them as far as the caps allow.
+
+    Where more are named than one incident may name, nobody is sure of any.
+    """
     sure = sure_nodes(facts, policy)
+    if len(sure) > policy.max_nodes_per_incident:
+        return ()
+    parts = (sure[:count] for count in range(len(sure), 0, -1))
+    return next((part for part in parts if not _cap_on(part, facts, policy)), ())
+
+
+def cap_reached(facts: Facts, policy: Policy) -> str:
+    """Which cap forbids to exclude all of the sure nodes, in words; `""` when none does."""
+    return _cap_on(sure_nodes(facts, policy), facts, policy)
+
+
+def _cap_on(sure: tuple[str, ...], facts: Facts, policy: Policy) -> str:
     new = [host for host in sure if host not in {excluded.node for excluded in facts.excluded}]
     if len(sure) > policy.max_nodes_per_incident:
         return f"{len(sure)} nodes are named, at most {policy.max_nodes_per_incident} may go at once"

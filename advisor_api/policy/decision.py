@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass, field, is_dataclass
 from datetime import datetime, timedelta
 from typing import Any, cast
 
-from advisor_api.policy.caps import cap_reached, drained_nodes, kept_out, sure_nodes
+from advisor_api.policy.caps import cap_reached, drained_nodes, kept_out, left_out, sure_nodes
 from advisor_api.policy.facts import Facts
 from advisor_api.policy.operation import Operation
 from advisor_api.policy.rules import RULES, Rule, requeue_cap
@@ -93,11 +93,15 @@ def decide(facts: Facts, policy: Policy, now: datetime) -> Decision:
 
 def sentence(rule: Rule, facts: Facts, policy: Policy) -> str:
     """A rule's `because` with what was found filled in."""
+    sure, out = sure_nodes(facts, policy), left_out(facts, policy)
+    stay = ", ".join(node for node in sure if node not in out)
     return rule.because.format(
         facts=facts,
         policy=policy,
-        sure=", ".join(sure_nodes(facts, policy)) or "no node",
-        sure_are=_are(sure_nodes(facts, policy)),
+        sure=", ".join(sure) or "no node",
+        sure_are=_are(sure),
+        left_out_are=_are(out),
+        stays=f"; {stay} too, and stays: {cap_reached(facts, policy)}" if stay else "",
         drained_are=_are(drained_nodes(facts, policy)),
         cap=cap_reached(facts, policy),
         cap_on_requeues=requeue_cap(facts, policy),
@@ -120,7 +124,8 @@ def as_json(value: Any) -> Any:
 
 
 def _decision(rule: Rule, facts: Facts, policy: Policy, now: datetime, trace: tuple[Said, ...]) -> Decision:
-    new = sure_nodes(facts, policy) if rule.names_nodes else ()
+    restarts = rule.then is Operation.RESTART
+    new = (left_out if restarts else sure_nodes)(facts, policy) if rule.names_nodes else ()
     excluded = kept_out(facts, new) if rule.then is Operation.RESTART else new
     not_before = now + timedelta(seconds=rule.back_off(facts, policy) if rule.then is Operation.RESTART else 0)
     expires_at = _expires_at(rule, facts, policy, not_before, now)

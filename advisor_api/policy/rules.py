@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from advisor_api.policy.backoff import known_cause_seconds, no_seconds, unknown_cause_seconds
-from advisor_api.policy.caps import cap_reached, drained_nodes, sure_nodes
+from advisor_api.policy.caps import drained_nodes, left_out, sure_nodes
 from advisor_api.policy.facts import Facts
 from advisor_api.policy.operation import Operation
 from advisor_api.policy.values import Policy
@@ -27,8 +27,8 @@ class Rule:
     """One row. `then=None`: nothing is done, and with `again_seconds` it is looked at again after them.
 
     `because` is a sentence for an operator in which `{facts.…}`, `{policy.…}`, `{sure}`, `{sure_are}`,
-    `{drained_are}`, `{cap}` and `{cap_on_requeues}` stand for what was found. `names_nodes`: the sure nodes are
-    excluded (or, for WAIT, proposed). `back_off` gives the seconds before the job may start again.
+    `{left_out_are}`, `{stays}`, `{drained_are}`, `{cap}` and `{cap_on_requeues}` stand for what was found.
+    `names_nodes`: the sure nodes are excluded as far as the caps allow (or, for WAIT, proposed). `back_off` gives the seconds before the job may start again.
     """
 
     name: str
@@ -260,8 +260,8 @@ RESTARTS = (
     Rule(
         "named_node",
         Operation.RESTART,
-        "{sure_are} named as the cause, surely enough to be left out",
-        lambda facts, policy: bool(sure_nodes(facts, policy)) and not cap_reached(facts, policy),
+        "{left_out_are} named as the cause, surely enough to be left out{stays}",
+        lambda facts, policy: bool(left_out(facts, policy)),
         names_nodes=True,
     ),
     Rule(

@@ -209,6 +209,19 @@ def test_a_named_node_is_left_out_at_once() -> None:
     assert decision.because == "n03 is named as the cause, surely enough to be left out"
 
 
+def test_of_two_broken_nodes_the_surer_goes_where_a_cap_allows_one() -> None:
+    two = replace(FAILED, named=(NamedNode("n03", 0.95), NamedNode("n04", 0.85)))
+    decision = decide(two, POLICY, NOW)
+    assert (decision.rule, decision.new_exclusions) == ("named_node", ("n03",))
+    assert decision.because.startswith(
+        "n03 is named as the cause, surely enough to be left out; n04 too, and stays: 2 of"
+    )
+    of_many = decide(replace(two, partition_size=100, partition_available=100), POLICY, NOW)
+    assert of_many.new_exclusions == ("n03", "n04")
+    three = replace(two, named=(*two.named, NamedNode("n05", 0.85)), partition_size=100)
+    assert decide(three, POLICY, NOW).rule == "cap_reached"
+
+
 CAPS = [
     ("more nodes than per incident", (NamedNode("a", 0.9), NamedNode("b", 0.9), NamedNode("c", 0.9)), (), 200, 200),
     ("the partition's share is used up", (NamedNode("a", 0.9),), (Excluded("x"),), 20, 20),
