@@ -73,9 +73,17 @@ def _first_group(facts: Facts) -> Group | None:
         rows=rows,
         world=dict(facts.ranks),
         of_all=name == OF_ALL,
-        settled=facts.attempt.ended or max(spoken) - min(spoken) >= SILENT_AFTER_SECONDS,
+        settled=facts.attempt.ended
+        or max(spoken) - min(spoken) >= SILENT_AFTER_SECONDS
+        or _torn_down(facts, min(spoken)),
         lost_store=frozenset(rank for rank, _host in facts.witnesses.lost_store),
     )
+
+
+def _torn_down(facts: Facts, since: float) -> bool:
+    """Whether the launcher has killed what was left since then: whoever is silent will not speak any more."""
+    ends = (s for s in facts.symptoms if s.signature in ("slurm.step_aborted", "slurm.task_killed"))
+    return any(one.happened_at.timestamp() >= since - CLOCK_DOUBT_SECONDS for one in ends)
 
 
 def _begun(one: Wait) -> float:

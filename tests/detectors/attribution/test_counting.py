@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -96,6 +97,17 @@ NOBODY_MISSING: list[tuple[str, Facts]] = [
 def test_nobody_is_missing(found: Facts) -> None:
     assert standstill_of(found) is None
     assert not [one for one in attribute(found, NOW).implicated if one.role == "culprit"]
+
+
+def test_whoever_is_silent_in_a_live_job_that_is_torn_down_speaks_no_more() -> None:
+    waits = [replace(own(r), at=END.timestamp() - 8, begun=END.timestamp() - 608) for r in range(7)]
+    torn = symptom("slurm.task_killed", Layer.FRAMEWORK, Role.CANDIDATE, 2, nodes=("n04",), confidence=0.5)
+    found = live(waits)
+    assert standstill_of(found) is None
+    missing = standstill_of(replace(found, symptoms=(*found.symptoms, torn)))
+    assert missing is not None and (missing.case, missing.ranks, missing.layer) == ("B", (7,), MACHINE)
+    early = replace(torn, happened_at=torn.happened_at - timedelta(seconds=60))
+    assert standstill_of(replace(found, symptoms=(*found.symptoms, early))) is None
 
 
 def test_all_wait_at_the_same_place() -> None:
