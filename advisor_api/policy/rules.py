@@ -28,7 +28,8 @@ class Rule:
 
     `because` is a sentence for an operator in which `{facts.…}`, `{policy.…}`, `{sure}`, `{sure_are}`,
     `{left_out_are}`, `{stays}`, `{drained_are}`, `{cap}` and `{cap_on_requeues}` stand for what was found.
-    `names_nodes`: the sure nodes are excluded as far as the caps allow (or, for WAIT, proposed). `back_off` gives the seconds before the job may start again.
+    `names_nodes`: the sure nodes are excluded as far as the caps allow (or, for WAIT, proposed). `back_off` gives
+    the seconds before the job may start again.
     """
 
     name: str
