@@ -11,7 +11,7 @@ from audit.models import AuditEvent
 from console.topics import QUIET
 from detectors.models import Anomaly, Excerpt, Verdict
 from schedulers.states import FINAL, JobState
-from workloads.models import Attempt, Cluster, Job, ProgressPoint
+from workloads.models import Attempt, Checkpoint, Cluster, Job, ProgressPoint
 from workloads.opt_in import read_stored
 
 ATTEMPTS_SHOWN = 30
@@ -85,6 +85,23 @@ def excerpts_of(attempts: Iterable[Attempt]) -> dict[int, list[Excerpt]]:
 def points_of(attempt: Attempt) -> list[ProgressPoint]:
     """The newest progress points of an attempt in their order."""
     return list(ProgressPoint.objects.filter(attempt=attempt).order_by("-at", "-id")[:POINTS_SHOWN])[::-1]
+
+
+def throughput_of(points: Iterable[ProgressPoint]) -> str:
+    """The newest work a second that the points tell, as the job's own line counts it; empty when none does."""
+    newest = next((one for one in reversed(list(points)) if one.tokens_per_second or one.tflop_per_second), None)
+    if newest is None:
+        return ""
+    said = ((newest.tokens_per_second, "tokens/s"), (newest.tflop_per_second, "TFLOP/s"))
+    return ", ".join(
+        f"{value:,.4g} {unit}" if value < 10_000 else f"{value:,.0f} {unit}" for value, unit in said if value
+    )
+
+
+def place_of(attempt: Attempt) -> str:
+    """Where its newest saved checkpoint is, in its own words; hostile text, empty when its lines do not tell."""
+    saved = Checkpoint.objects.filter(attempt=attempt, deed="saved").order_by("-pk")
+    return saved.values_list("place", flat=True).first() or ""
 
 
 def state_of(attempt: Attempt) -> JobState:

@@ -30,9 +30,11 @@ from console.job_rows import (
     events_of,
     excerpts_of,
     left_alone,
+    place_of,
     points_of,
     run_time,
     state_of,
+    throughput_of,
     verdicts_of,
     wishes_of,
 )
@@ -98,6 +100,8 @@ def job_summary(asked: Asked) -> Context:
         "ended_at": end_of(newest) if newest else None,
         "run_time": run_time(newest, asked.now) if newest else None,
         "best_checkpoint": max((a.last_checkpoint_step or 0 for a in attempts), default=0),
+        "throughput": throughput_of(points),
+        "place": place_of(newest) if newest else "",
         "sparkline": sparkline(seconds, newest.baseline_step_seconds if newest else None),
         "wishes": [] if asked.the_job.opt_in_error else wishes_of(asked.the_job),
         "short": in_short(
