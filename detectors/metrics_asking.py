@@ -1,13 +1,13 @@
 """Where are the metrics of a cluster, and how are they asked? The door between stored settings and the network."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection
 from pathlib import Path
 
 from django.conf import settings
 
 from detectors.metrics import SOURCES
 from detectors.metrics.families import Labels, queries
-from detectors.metrics.source import Sample
+from detectors.metrics.snapshot import Snapshot, Sorting
 from detectors.stores.credentials import read_credential
 from detectors.stores.http import ask
 from detectors.stores.store import Answer, Request
@@ -38,7 +38,10 @@ def asking(cluster: Cluster) -> Ask:
     return asked
 
 
-def answers_of(cluster: Cluster, asked: Ask) -> dict[str, Sequence[Sample]]:
+def seen_on(cluster: Cluster, nodes: Collection[str], asked: Ask) -> Snapshot:
     """All queries of one turn, or none: half of them would show GPUs that are gone. Raises `StoreTrouble`."""
-    wanted = queries(labels_of(cluster), cluster.metrics_selector)
-    return {name: SOURCE.samples(asked(SOURCE.request(query))) for name, query in wanted.items()}
+    labels = labels_of(cluster)
+    sorting = Sorting(labels, nodes)
+    for name, query in queries(labels, cluster.metrics_selector).items():
+        sorting.take(name, SOURCE.samples(asked(SOURCE.request(query))))
+    return sorting.seen

@@ -3,8 +3,7 @@
 from dataclasses import dataclass
 
 from detectors.metrics.families import ACTIVITY, HOST, STATES
-from detectors.metrics.snapshot import snapshot
-from detectors.metrics_asking import Ask, answers_of, asking, labels_of
+from detectors.metrics_asking import Ask, asking, seen_on
 from detectors.stores.store import StoreTrouble
 from workloads.models import Cluster, Node
 
@@ -28,16 +27,15 @@ def look_at_metrics(cluster: Cluster, ask: Ask | None = None) -> str:
 
 def metrics_shown(cluster: Cluster, ask: Ask | None = None) -> Shown:
     """Ask once, and say what came: how much is seen, which nodes are not, what is missing."""
+    nodes = set(Node.objects.filter(cluster=cluster).values_list("name", flat=True))
     try:
-        answers = answers_of(cluster, ask or asking(cluster))
+        seen = seen_on(cluster, nodes, ask or asking(cluster))
     except StoreTrouble as trouble:
         told = f"The metrics cannot be seen: {trouble}. Until they can, they are no witness of anything."
         return Shown(told, answered=False)
-    samples = [*answers["states"], *answers["activity"], *answers["host"]]
-    if not samples:
+    names = seen.metrics
+    if not names:
         return Shown("The metrics answer, but hold none of DCGM's or the node exporter's; is the selector right?")
-    nodes = set(Node.objects.filter(cluster=cluster).values_list("name", flat=True))
-    seen = snapshot(answers, labels_of(cluster), nodes)
     with_gpus = {name for name, host in seen.hosts.items() if host.gpus}
     ports = sum(len(host.ports) for host in seen.hosts.values())
     words = [f"The metrics show {seen.gpus} GPUs on {len(with_gpus)} of {len(nodes)} nodes and {ports} ports."]
@@ -45,7 +43,6 @@ def metrics_shown(cluster: Cluster, ask: Ask | None = None) -> Shown:
         words.append(f"Nobody knows these nodes: {_some(seen.strangers)}; see the labels gpu_node and node.")
     if with_gpus and (unseen := nodes - with_gpus):
         words.append(f"Without GPUs: {_some(unseen)}.")
-    names = {sample.name for sample in samples}
     if missing := [name for name in NEEDED if name not in names]:
         words.append(f"Missing: {', '.join(missing)}.")
     words.append(f"{len(names)} of the {len(STATES + ACTIVITY + HOST)} metrics that are read are there.")

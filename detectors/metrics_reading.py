@@ -26,9 +26,8 @@ from detectors.gpu_uses import store_uses
 from detectors.health_events import Told, take_in
 from detectors.metrics.jobs import Run
 from detectors.metrics.judging import Signal
-from detectors.metrics.snapshot import snapshot
 from detectors.metrics.turning import Turned, turn
-from detectors.metrics_asking import Ask, answers_of, asking, labels_of
+from detectors.metrics_asking import Ask, asking, seen_on
 from detectors.metrics_sight import READER, metrics_seen, metrics_unseen, wait_after
 from detectors.models import Feed
 from detectors.stores.store import StoreTrouble
@@ -69,15 +68,14 @@ def claim_metrics(key: int, now: datetime) -> Claim | None:
 def read_metrics(claim: Claim, now: datetime, ask: Ask | None = None) -> bool:
     """One turn over the metrics of a claimed cluster; `False` when somebody else took the claim meanwhile."""
     cluster = claim.cluster
+    nodes = frozenset(Node.objects.filter(cluster=cluster).values_list("name", flat=True))
     try:
-        answers = answers_of(cluster, ask or asking(cluster))
+        seen = seen_on(cluster, nodes, ask or asking(cluster))
     except StoreTrouble as trouble:
         return _unseen(claim, str(trouble), now)
-    nodes = frozenset(Node.objects.filter(cluster=cluster).values_list("name", flat=True))
     running = Attempt.objects.filter(job__cluster=cluster, state=JobState.RUNNING.value, started_at__isnull=False)
     runs = [Run(pk, tuple(on), step) for pk, on, step in running.values_list("pk", "nodes", "last_step")]
     feed = Feed.objects.filter(cluster=cluster, attempt=None, source=SOURCE, stream_key=_key(cluster)).first()
-    seen = snapshot(answers, labels_of(cluster), nodes)
     turned = turn(feed.position if feed else {}, seen, runs, nodes, now.timestamp())
     try:
         with transaction.atomic():

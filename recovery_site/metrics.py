@@ -125,6 +125,9 @@ def cluster_gauges() -> Iterator[Metric]:
     unheard = GaugeMetricFamily(
         "rekindle_log_store_unseen_seconds", "How long the log store is unseen", labels=("cluster",)
     )
+    unmeasured = GaugeMetricFamily(
+        "rekindle_metrics_unseen_seconds", "How long the metrics are unseen", labels=("cluster",)
+    )
     lag = GaugeMetricFamily("rekindle_observe_lag_seconds", "How much a poll is overdue", labels=("cluster",))
     names = [state.value for state in LIVE]
     counts = {
@@ -142,8 +145,11 @@ def cluster_gauges() -> Iterator[Metric]:
         unheard.add_metric(
             (cluster.name,), _age(cluster.log_store_unseen_since if cluster.log_store else None, now)
         )
+        unmeasured.add_metric(
+            (cluster.name,), _age(cluster.metrics_unseen_since if cluster.metrics_address else None, now)
+        )
         lag.add_metric((cluster.name,), _age(cluster.observe_due_at, now))
-    yield from (live, blind, unseen, unheard, lag)
+    yield from (live, blind, unseen, unheard, unmeasured, lag)
 
 
 def advice_states() -> GaugeMetricFamily:

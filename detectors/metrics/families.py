@@ -58,18 +58,18 @@ class Labels:
 
 
 def queries(labels: Labels, selector: str) -> dict[str, str]:
-    """The queries of one turn, by what they ask for: `states`, `activity`, `host`, and `ages` for when it was true.
+    """The queries of one turn, by what they ask for: `states`, `activity`, `host`, and before them `ages`.
 
-    `ages`: series that carry time stamps of their own outlive their target by 5 minutes.
+    `ages`, when it was true: series that carry time stamps of their own outlive their target by 5 minutes.
     """
     gpu, host = (labels.gpu_node, labels.gpu), (labels.node, labels.device, labels.port)
     ages = f"max by ({','.join(gpu)}) (timestamp({UTIL}{_braces('', selector)}))"
     of_hosts = f"max by ({labels.node}) (timestamp({MEMORY}{_braces('', selector)}))"
     return {
+        "ages": f"{ages} or {of_hosts}",
         "states": _all_of(STATES, (*gpu, "UUID"), selector),
         "activity": _all_of(ACTIVITY, gpu, selector),
         "host": _all_of(HOST, host, selector),
-        "ages": f"{ages} or {of_hosts}",
     }
 
 

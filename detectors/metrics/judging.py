@@ -118,7 +118,7 @@ def _gpu(turn: Judged, host: str, gpu: str, values: Mapping[str, float], uuid: s
         turn.memory.bases.pop(key, None)
         before = {}
     timely = turn.now - before.get("t", turn.now) <= TIMELY
-    now = {**before, "t": turn.now, **({"u": uuid} if uuid else {})}
+    now = {**before, "t": int(turn.now), **({"u": uuid} if uuid else {})}
     _code(turn, (host, part), before.get("x"), values.get(families.XID), timely=timely)
     _bits(turn, (host, part), before.get("d"), values.get(families.DBE), timely=timely)
     _rows(turn, (host, part), before.get("r"), values, timely=timely)
@@ -131,7 +131,7 @@ def _gpu(turn: Judged, host: str, gpu: str, values: Mapping[str, float], uuid: s
         turn.flag((host, part), "m.throttle")
     for letter, name in (("x", families.XID), ("d", families.DBE), ("r", families.BROKEN_ROWS)):
         if name in values:
-            now[letter] = values[name]
+            now[letter] = int(values[name])
     turn.memory.parts[key] = now
 
 
@@ -231,7 +231,7 @@ def _counters(values: Mapping[str, float]) -> dict[str, float]:
         "errors": [values[name] for name in families.PORT_ERRORS if name in values],
         "downed": [values[families.LINK_DOWNED]] if families.LINK_DOWNED in values else [],
     }
-    return {name: sum(some) for name, some in told.items() if some}
+    return {name: int(sum(some)) for name, some in told.items() if some}
 
 
 def _count(

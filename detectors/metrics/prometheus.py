@@ -6,7 +6,7 @@ text; series of a failed scrape end at once, but those with time stamps of their
 
 import json
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator
 from typing import Any
 
 from detectors.metrics.source import Sample
@@ -26,7 +26,7 @@ class Prometheus:
         """As of the server's own now; it gives up by itself before we do."""
         return Request("/api/v1/query", {"query": query, "timeout": "8s"})
 
-    def samples(self, answer: Answer) -> Sequence[Sample]:
+    def samples(self, answer: Answer) -> Iterator[Sample]:
         """All samples, or a trouble: one that cannot be read spoils all, and half an answer is none (trap 3)."""
         told = _object(answer)
         if answer.status != 200 or told.get("status") != "success":
@@ -42,7 +42,9 @@ class Prometheus:
             given = told["data"]
             if given["resultType"] != "vector":
                 raise ValueError(given["resultType"])
-            return [sample for row in given["result"] if (sample := _sample(row)) is not None]
+            for row in given["result"]:
+                if (sample := _sample(row)) is not None:
+                    yield sample
         except (KeyError, TypeError, ValueError, AttributeError, IndexError):
             raise _strange() from None
 

@@ -1,7 +1,7 @@
 """What does each node show right now? The answers of one turn, sorted by node, GPU and port of an adapter."""
 
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 
 from detectors.metrics.families import MEMORY, MEMORY_LEFT, Labels
@@ -11,6 +11,7 @@ OLD_SECONDS = 90.0
 """A value that was true longer ago is absent: a scrape every 45 s may be missed once."""
 PARTS = 64  # GPUs, or ports, of one node; more are no machine
 UUID = "UUID"
+UUID_LIMIT = 12  # its last characters tell one card of a slot from another
 _ODD = re.compile(r"[^\w.:-]")
 _PORT = re.compile(r":\d{1,5}\Z")
 _PART_LIMIT = 64  # characters
@@ -34,10 +35,11 @@ class Host:
 
 @dataclass
 class Snapshot:
-    """The nodes that the scheduler knows, by its name for them, and names of others (some)."""
+    """The nodes that the scheduler knows, by its name for them; names of others (some); which metrics came."""
 
     hosts: dict[str, Host] = field(default_factory=dict)
     strangers: set[str] = field(default_factory=set)
+    metrics: set[str] = field(default_factory=set)
 
     @property
     def gpus(self) -> int:
@@ -45,71 +47,75 @@ class Snapshot:
         return sum(len(host.gpus) for host in self.hosts.values())
 
 
-def snapshot(answers: Mapping[str, Sequence[Sample]], labels: Labels, nodes: Collection[str]) -> Snapshot:
-    """Sort the samples of the four queries; what is old, or of a node that nobody knows, is left out."""
-    names, seen = _Names(nodes), Snapshot()
-    old = _old(answers.get("ages", ()), labels)
-    for sample in (*answers.get("states", ()), *answers.get("activity", ())):
-        told, gpu = sample.labels.get(labels.gpu_node, ""), sample.labels.get(labels.gpu, "")
-        host = _host(seen, names, told) if gpu and (told, gpu) not in old else None
+class Sorting:
+    """Builds a snapshot answer by answer, in the order of `families.queries`: all at once would be much memory."""
+
+    def __init__(self, labels: Labels, nodes: Collection[str]) -> None:
+        self.seen = Snapshot()
+        self._labels = labels
+        self._names = _Names(nodes)
+        self._old: set[tuple[str, str]] = set()
+
+    def take(self, query: str, samples: Iterable[Sample]) -> None:
+        """Sort what came for one query; what is old, or of a node that nobody knows, is left out."""
+        for sample in samples:
+            if query == "ages":
+                self._age(sample)
+                continue
+            self.seen.metrics.add(sample.name)
+            if query == "host":
+                self._of_host(sample)
+            else:
+                self._of_gpu(sample)
+
+    def _age(self, sample: Sample) -> None:
+        """The value is the time of a place's last scrape; each place as its labels name it."""
+        labels = self._labels
+        if sample.at - sample.value > OLD_SECONDS:
+            gpu = sample.labels.get(labels.gpu, "")
+            self._old.add((sample.labels.get(labels.gpu_node if gpu else labels.node, ""), gpu))
+
+    def _of_gpu(self, sample: Sample) -> None:
+        told, gpu = sample.labels.get(self._labels.gpu_node, ""), sample.labels.get(self._labels.gpu, "")
+        host = self._host(told) if gpu and (told, gpu) not in self._old else None
         if host is None:
-            continue
+            return
         part = part_of(gpu)
         values = host.gpus.get(part)
         if values is None:
             if len(host.gpus) >= PARTS:
-                continue
+                return
             values = host.gpus[part] = {}
         values[sample.name] = max(sample.value, values.get(sample.name, sample.value))
         if UUID in sample.labels:
-            host.uuids[part] = sample.labels[UUID][:_PART_LIMIT]
-    _hosts(seen, names, labels, answers.get("host", ()), old)
-    return seen
+            host.uuids[part] = sample.labels[UUID][-UUID_LIMIT:]
 
-
-def _hosts(
-    seen: Snapshot, names: "_Names", labels: Labels, samples: Sequence[Sample], old: set[tuple[str, str]]
-) -> None:
-    for sample in samples:
-        told, device = sample.labels.get(labels.node, ""), sample.labels.get(labels.device, "")
-        host = _host(seen, names, told) if (told, "") not in old else None
+    def _of_host(self, sample: Sample) -> None:
+        told, device = sample.labels.get(self._labels.node, ""), sample.labels.get(self._labels.device, "")
+        host = self._host(told) if (told, "") not in self._old else None
         if host is None:
-            continue
+            return
         if sample.name in (MEMORY, MEMORY_LEFT):
             host.memory[sample.name] = sample.value
         elif device:
-            part = part_of(f"{device}:{sample.labels.get(labels.port, '')}".rstrip(":"))
+            part = part_of(f"{device}:{sample.labels.get(self._labels.port, '')}".rstrip(":"))
             if part in host.ports or len(host.ports) < PARTS:
                 host.ports.setdefault(part, {})[sample.name] = sample.value
+
+    def _host(self, told: str) -> Host | None:
+        name = self._names.of(told)
+        if not name:
+            if told and len(self.seen.strangers) < PARTS:
+                self.seen.strangers.add(told[:_PART_LIMIT])
+            return None
+        if name not in self.seen.hosts:
+            self.seen.hosts[name] = Host()
+        return self.seen.hosts[name]
 
 
 def part_of(text: str) -> str:
     """The name of a part, from a label: hostile text, so short and plain."""
     return _ODD.sub("_", text[:_PART_LIMIT])
-
-
-def _old(samples: Sequence[Sample], labels: Labels) -> set[tuple[str, str]]:
-    """Places, as labels name them, whose last scrape is too long ago; each value is the time of a sample."""
-    old = set()
-    for sample in samples:
-        if sample.at - sample.value <= OLD_SECONDS:
-            continue
-        if labels.gpu in sample.labels:
-            old.add((sample.labels.get(labels.gpu_node, ""), sample.labels[labels.gpu]))
-        else:
-            old.add((sample.labels.get(labels.node, ""), ""))
-    return old
-
-
-def _host(seen: Snapshot, names: "_Names", told: str) -> Host | None:
-    name = names.of(told)
-    if not name:
-        if told and len(seen.strangers) < PARTS:
-            seen.strangers.add(told[:_PART_LIMIT])
-        return None
-    if name not in seen.hosts:
-        seen.hosts[name] = Host()
-    return seen.hosts[name]
 
 
 class _Names:

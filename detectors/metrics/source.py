@@ -4,7 +4,7 @@ Pure: requests are built and answers are read here and beside; `detectors.stores
 server that cannot be believed raises `StoreTrouble`, as a log store does.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -30,5 +30,8 @@ class MetricSource(Protocol):
     def request(self, query: str) -> Request:
         """One instant query, as of the server's own now: two clocks never have to agree."""
 
-    def samples(self, answer: Answer) -> Sequence[Sample]:
-        """The samples of an answer; what is not a finite number is absent. Raises `StoreTrouble`."""
+    def samples(self, answer: Answer) -> Iterator[Sample]:
+        """The samples of an answer; what is not a finite number is absent.
+
+        Raises `StoreTrouble`, at its end at the latest: what came before it is not to be believed either.
+        """

@@ -150,6 +150,17 @@ def test_a_log_store_that_cannot_be_seen_is_said_where_clusters_are(as_viewer: C
     assert "Cannot see the log store" in as_viewer.get("/panels/clusters").content.decode()
 
 
+def test_metrics_that_cannot_be_seen_are_said_where_clusters_are(as_viewer: Client, rows: Sample) -> None:
+    Cluster.objects.update(
+        metrics_address="http://p", metrics_unseen_since=timezone.now(), metrics_unseen_reason="no <b>answer</b>"
+    )
+    Feed.objects.create(cluster=Cluster.objects.get(name="demo"), source="prometheus", position={"several": 3})
+    shown = as_viewer.get("/panels/cluster_health/demo").content.decode()
+    assert "Cannot see the metrics" in shown and "no &lt;b&gt;answer&lt;/b&gt;" in shown
+    assert "were not read yet" in shown and "several attempts" not in shown and ">prometheus<" not in shown
+    assert "Cannot see the metrics" in as_viewer.get("/panels/clusters").content.decode()
+
+
 KEY = ("clusters", "", "v1", frozenset())
 
 

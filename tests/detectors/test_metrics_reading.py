@@ -14,8 +14,7 @@ from detectors.catalogue.gpu_use import TOPIC
 from detectors.catalogue.kind import AnomalyKind
 from detectors.judging import judge
 from detectors.metrics import families
-from detectors.metrics.snapshot import snapshot
-from detectors.metrics_asking import answers_of, asking, labels_of
+from detectors.metrics_asking import asking, seen_on
 from detectors.metrics_looking import look_at_metrics
 from detectors.metrics_reading import claim_metrics, due_metrics, read_metrics
 from detectors.models import Anomaly, Feed, HealthEvent, Observation, Verdict
@@ -24,7 +23,7 @@ from detectors.stores.store import Answer
 from schedulers.states import JobState
 from tests.detectors.metrics.exporter import Exporter
 from tests.detectors.metrics.pretend import Pretend
-from tests.detectors.metrics.serving import BASIC, Server, needs_prometheus
+from tests.detectors.metrics.serving import BASIC, Server
 from tests.detectors.rows import NODES, Log, again, end, make_attempt, make_cluster, make_nodes, megatron
 from workloads.models import Attempt, Cluster
 
@@ -351,8 +350,7 @@ def until(what: Callable[[], bool], seconds: float = 30.0) -> None:
 
 
 def shows(site: Site, metric: str, value: float | None) -> bool:
-    answers = answers_of(site.cluster, asking(site.cluster))
-    host = snapshot(answers, labels_of(site.cluster), set(NODES)).hosts.get("n02")
+    host = seen_on(site.cluster, NODES, asking(site.cluster)).hosts.get("n02")
     return (host.gpus["1"].get(metric) if host and "1" in host.gpus else None) == value
 
 
@@ -364,14 +362,13 @@ def server(tmp_path: Path, exporter: Exporter) -> Iterator[Server]:
     server.kill()
 
 
-@needs_prometheus
 def test_a_real_prometheus_from_its_scrape_to_the_verdict(
     tmp_path: Path, exporter: Exporter, server: Server
 ) -> None:
     site = Site(tmp_path, exporter, None, server.address)
     until(lambda: shows(site, families.XID, 0))
-    real = snapshot(answers_of(site.cluster, asking(site.cluster)), labels_of(site.cluster), set(NODES))
-    pretended = snapshot(answers_of(site.cluster, Pretend(exporter)), labels_of(site.cluster), set(NODES))
+    real = seen_on(site.cluster, NODES, asking(site.cluster))
+    pretended = seen_on(site.cluster, NODES, Pretend(exporter))
     assert real == pretended and real.gpus == 6
     site.look()
     site.train(4)
@@ -407,7 +404,6 @@ def test_a_real_prometheus_from_its_scrape_to_the_verdict(
     assert [one["host"] for one in verdict.implicated if one["excludable"]] == ["n02"]
 
 
-@needs_prometheus
 def test_a_password_is_asked_for_and_given(tmp_path: Path, exporter: Exporter, settings: Any) -> None:
     hashed = "$2b$04$UCvfPl0LHfwbTNs3V.QS7eemERhoJEhBCL1mUViG70sC28Z1dBLNi"
     server = Server(tmp_path, exporter.address, BASIC.format(hashed=hashed))

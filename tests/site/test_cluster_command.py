@@ -144,6 +144,35 @@ def test_a_cluster_with_a_log_store_is_added(capsys: pytest.CaptureFixture[str])
     assert "cannot see the log store: no answer" in said(capsys, "list")
 
 
+def test_a_cluster_with_metrics_is_added(capsys: pytest.CaptureFixture[str]) -> None:
+    told = ("--metrics-address", "https://prometheus.example.org:9090", "--metrics-selector", 'cluster="a"')
+    said(capsys, "add", "beta", *told, "--metrics-label", "node=host", "--metrics-credential", "reader")
+    cluster = Cluster.objects.get(name="beta")
+    assert (cluster.metrics_selector, cluster.metrics_labels) == ('cluster="a"', {"node": "host"})
+    Cluster.objects.update(metrics_unseen_since=NOW, metrics_unseen_reason="no answer")
+    assert "cannot see the metrics: no answer" in said(capsys, "list")
+
+
+@pytest.mark.parametrize(
+    ("told", "mistake"),
+    [
+        (("--metrics-address", "prometheus:9090"), "metrics_address: 'prometheus:9090' is no address"),
+        (("--metrics-address", "http://p", "--metrics-credential", "a"), "metrics_credential: .*over https only"),
+        (("--metrics-selector", 'cluster="a"'), "metrics_address: Say where the metrics are"),
+        (("--metrics-address", "http://p", "--metrics-selector", '{cluster="a"}'), "without braces"),
+        (("--metrics-address", "http://p", "--metrics-selector", 'a="b"} or up{a="c"'), "without braces"),
+        (("--metrics-address", "http://p", "--metrics-label", "gpu=a b"), "is no label's name, for gpu"),
+        (("--metrics-address", "http://p", "--metrics-label", "rank=a"), "'rank' is not mapped"),
+    ],
+)
+def test_metrics_that_are_described_wrongly_are_refused_in_one_sentence(
+    told: tuple[str, ...], mistake: str
+) -> None:
+    with pytest.raises(CommandError, match=mistake):
+        call_command("cluster", "add", "beta", *told)
+    assert not Cluster.objects.exists()
+
+
 def test_a_log_store_without_the_label_of_the_job_is_refused_in_one_sentence() -> None:
     with pytest.raises(CommandError, match="log_store_labels: Say which label holds the job's number"):
         call_command("cluster", "add", "beta", *STORE)

@@ -25,6 +25,7 @@ from recovery_site.forgetting import forget
 from schedulers.opening import open_scheduler
 from schedulers.port import SchedulerError
 from workloads.log_stores import MAPPED, STORE_KINDS
+from workloads.metric_sources import DEFAULT_LABELS
 from workloads.mode import Mode
 from workloads.models import Cluster
 from workloads.subjects import subject_of_cluster
@@ -51,6 +52,7 @@ class Command(BaseCommand):
         add.add_argument("--log-root", action="append", default=[], help="folder below which logs may be read")
         add.add_argument("--log-pattern", action="append", default=[], help="e.g. /logs/%%u/%%x_%%j_%%t.log")
         _add_store_arguments(add)
+        _add_metrics_arguments(add)
         add.add_argument("--limit", action="append", default=[], metavar="NAME=SECONDS", help="a detector limit")
         add.add_argument("--poll-seconds", type=float, default=15.0)
         commands.add_parser("list", help="names, modes and when each was last seen")
@@ -106,6 +108,10 @@ class Command(BaseCommand):
             log_store_labels=dict(map(_label, options["label"])),
             log_store_tenant=options["tenant"],
             log_store_credential=options["credential"],
+            metrics_address=options["metrics_address"],
+            metrics_selector=options["metrics_selector"],
+            metrics_labels=dict(map(_label, options["metrics_label"])),
+            metrics_credential=options["metrics_credential"],
             detector_limits=dict(map(_limit, options["limit"])),
             poll_seconds=options["poll_seconds"],
         )
@@ -125,6 +131,8 @@ class Command(BaseCommand):
             blind = f"; cannot see: {cluster.cannot_see_reason}" if cluster.cannot_see_since else ""
             if cluster.log_store and cluster.log_store_unseen_since:
                 blind += f"; cannot see the log store: {cluster.log_store_unseen_reason}"
+            if cluster.metrics_address and cluster.metrics_unseen_since:
+                blind += f"; cannot see the metrics: {cluster.metrics_unseen_reason}"
             self.stdout.write(f"{cluster.name:<24} {cluster.mode:<8} {seen}{blind}")
 
     def _look(self, options: dict[str, Any]) -> None:
@@ -243,6 +251,17 @@ def _add_store_arguments(add: ArgumentParser) -> None:
     add.add_argument("--label", action="append", default=[], metavar="NAME=LABEL", help=f"of {', '.join(MAPPED)}")
     add.add_argument("--tenant", default="", help="X-Scope-OrgID of Loki, ACCOUNT:PROJECT of VictoriaLogs")
     add.add_argument("--credential", default="", metavar="NAME", help="a file in the credentials folder")
+
+
+def _add_metrics_arguments(add: ArgumentParser) -> None:
+    add.add_argument(
+        "--metrics-address", default="", metavar="URL", help="Prometheus, e.g. https://prometheus:9090"
+    )
+    add.add_argument("--metrics-selector", default="", metavar="MATCHERS", help='this cluster\'s, e.g. cluster="a"')
+    add.add_argument(
+        "--metrics-label", action="append", default=[], metavar="NAME=LABEL", help=f"of {', '.join(DEFAULT_LABELS)}"
+    )
+    add.add_argument("--metrics-credential", default="", metavar="NAME", help="a file in the credentials folder")
 
 
 def _label(text: str) -> tuple[str, str]:

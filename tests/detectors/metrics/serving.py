@@ -8,10 +8,7 @@ import urllib.error
 import urllib.request
 from pathlib import Path
 
-import pytest
-
-BINARY = shutil.which("prometheus") or ""
-needs_prometheus = pytest.mark.skipif(not BINARY, reason="install the Debian package prometheus")
+BINARY = shutil.which("prometheus")
 CONFIG = """\
 global: {{scrape_interval: 1s, scrape_timeout: 900ms}}
 scrape_configs:
@@ -39,6 +36,7 @@ class Server:
 
     def start(self) -> None:
         """Start it and wait until it answers."""
+        assert BINARY is not None, "install the Debian package prometheus; ./run test does it"
         self.process = subprocess.Popen(
             [
                 BINARY,
