@@ -23,8 +23,6 @@ from detectors.sources.source import Stream as Found
 from schedulers.states import FINAL, JobState
 from workloads.models import Attempt
 
-OUT_OF_TIME = "not looked at: the time or the bytes of this look were used up"
-
 
 @dataclass
 class _Files:
@@ -39,6 +37,7 @@ class _Files:
     newest: list[datetime] = field(default_factory=list)
     tried: list[str] = field(default_factory=list)
     trouble: str = ""
+    more: int = 0
 
 
 def file_facts(attempt: Attempt, context: Context, look: Look) -> JobFacts:
@@ -48,10 +47,10 @@ def file_facts(attempt: Attempt, context: Context, look: Look) -> JobFacts:
         found = source.find(files.asked)
         files.tried += found.tried
         files.trouble = files.trouble or found.trouble
-        for stream in found.streams[:FILES]:
-            if look.bounds.up:
-                files.streams.append(Stream(stream.name, OUT_OF_TIME))
-                continue
+        for place, stream in enumerate(found.streams):
+            if place >= FILES or look.bounds.up:
+                files.more += len(found.streams) - place
+                break
             if isinstance(source, FileSource):
                 _take(files, source, stream)
     tails = joined(files.tails)
@@ -66,6 +65,8 @@ def file_facts(attempt: Attempt, context: Context, look: Look) -> JobFacts:
         streams=tuple(files.streams),
         tried=tuple(files.tried),
         trouble=files.trouble,
+        cut=bool(files.more) and look.bounds.up,
+        more=files.more,
         lines=lines,
         newest_at=max(files.newest, default=None),
     )

@@ -77,9 +77,9 @@ def look_at_signals(
     cluster: Cluster, wanted: Wanted, now: datetime, clock: Clock, ask_store: Ask | None = None
 ) -> Report:
     """The report on a cluster's sources. Raises `NoSuchJob`."""
-    bounds = Bounds.begin(clock)
     attempts, left_out = _attempts(cluster, wanted)
     scheduler = _scheduler(cluster, now, clock)
+    bounds = Bounds.begin(clock)  # a scheduler that does not answer has a time limit of its own
     limits = effective_limits(cluster.detector_limits)
     look = Look(now, bounds, load(attempts))
     sample = _store(cluster, attempts, look, ask_store)

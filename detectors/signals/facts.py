@@ -68,7 +68,8 @@ class Labelled:
 class JobFacts:
     """One attempt.
 
-    `tried`: every place looked at; `trouble`: why nothing could be looked at; `cut`: not all was.
+    `tried`: every place looked at; `trouble`: why nothing could be looked at; `cut`: not all lines were looked at,
+    as time or bytes were used up; `more`: streams beside those looked at.
     """
 
     number: int
@@ -80,6 +81,7 @@ class JobFacts:
     tried: tuple[str, ...] = ()
     trouble: str = ""
     cut: bool = False
+    more: int = 0
     lines: Lines = field(default_factory=Lines)
     newest_at: datetime | None = None
     labels: Mapping[str, Labelled] = field(default_factory=dict)

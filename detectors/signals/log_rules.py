@@ -20,17 +20,18 @@ def judge_log(job: JobFacts, cluster: ClusterFacts) -> Remark:
     good = [stream for stream in job.streams if not stream.trouble]
     bad = [stream for stream in job.streams if stream.trouble]
     if good and job.lines.count:
-        more = f"; {len(bad)} more cannot: {_troubles(bad)}" if bad else ""
+        more = f"; {job.more} more were not looked at" if job.more else ""
+        more += f"; {len(bad)} more cannot: {_troubles(bad)}" if bad else ""
         sentence = f"{len(good)} of its logs can be read, {job.lines.count} lines looked at{more}."
         remedy = "See the reason beside each file; the ranks that write there are not heard."
         return wrong("log", sentence, "What those ranks say is not seen.", remedy) if bad else fine("log", sentence)
+    if job.cut:
+        return unknown("log", f"The time, bytes or lines of this look were used up before a line of it; {places}.")
     if good:
         sentence = f"{_name(good[0])} can be read and holds no line."
         return _empty(job, cluster, sentence, matters)
     if bad:
         return _unreadable(job, cluster, bad, matters)
-    if job.cut:
-        return unknown("log", f"No line of it is in the part of the store that was looked at; {places}.", matters)
     return _empty(job, cluster, f"No log was found; {places}.", matters)
 
 

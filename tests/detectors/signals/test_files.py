@@ -15,11 +15,12 @@ from django.test.utils import CaptureQueriesContext
 from detectors.catalogue.hang import LINES_KNOWN
 from detectors.models import Feed, Watch
 from detectors.reading import read_attempt
+from detectors.signal_bounds import FILES
 from detectors.signal_looking import NoSuchJob, Wanted, look_at_signals
 from detectors.signals.grade import Grade
 from detectors.signals.report import Report, as_json, as_text
 from tests.detectors.rows import Log, again, end, make_attempt, make_cluster, make_nodes, megatron
-from workloads.models import Attempt, Cluster
+from workloads.models import Attempt, Cluster, Job
 
 pytestmark = pytest.mark.django_db
 OTHER = 65_534
@@ -230,6 +231,30 @@ class TestTheLogItself:
         report = look(cluster, now)
         assert sentence(report, "progress") == "Step 59 was read in the form prog.megatron."
         assert sentence(report, "ranks").endswith("; 1 ranks are known with their host.")
+
+
+class TestBounds:
+    def test_a_file_for_each_of_many_ranks(self, cluster: Cluster, now: datetime) -> None:
+        attempt = make_attempt(cluster, started_at=now - timedelta(hours=1))
+        Job.objects.filter(pk=attempt.job.pk).update(stdout="rank-%t.out")
+        for number in range(FILES + 8):
+            path = Log.of(attempt).path.parent / f"rank-{number}.out"
+            path.write_text("".join(f"{line}\n" for line in healthy(now)))
+            os.utime(path, (now.timestamp(), now.timestamp()))
+        report = look(cluster, now)
+        assert sentence(report, "log").endswith(
+            f"{FILES} of its logs can be read, {FILES * 40} lines looked at; 8 more were not looked at."
+        )
+        assert grades(report)["ranks"] is Grade.FINE
+
+    def test_when_the_time_is_up_a_job_is_unknown_and_not_blamed(self, cluster: Cluster, now: datetime) -> None:
+        for _job in range(3):
+            attempt = make_attempt(cluster, started_at=now - timedelta(hours=1))
+            Log.of(attempt).write(*healthy(now), at=now)
+        ticks = iter(range(0, 10_000, 4))
+        report = look_at_signals(cluster, Wanted(), now, lambda: float(next(ticks)))
+        assert [job.remarks[0].grade for job in report.jobs][-1] is Grade.UNKNOWN
+        assert Grade.WRONG not in {job.remarks[0].grade for job in report.jobs}
 
 
 class TestTheCluster:

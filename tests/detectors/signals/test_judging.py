@@ -135,7 +135,12 @@ def test_a_job_that_has_just_begun_is_given_time() -> None:
 
 JOBS: list[tuple[str, dict[str, Any], Grade, str]] = [
     ("nothing to look at", {"trouble": "the log store cannot be seen: no"}, Grade.UNKNOWN, "cannot be seen"),
-    ("not looked at", {"streams": (), "lines": Lines(), "cut": True}, Grade.UNKNOWN, "that was looked at"),
+    (
+        "not looked at",
+        {"streams": (), "lines": Lines(), "cut": True},
+        Grade.UNKNOWN,
+        "were used up before a line of it",
+    ),
     ("no log", {"streams": (), "lines": Lines()}, Grade.WRONG, "No log was found; tried: /logs/7.out."),
     ("an empty log", {"lines": Lines()}, Grade.WRONG, "holds no line"),
     (
