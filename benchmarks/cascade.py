@@ -4,7 +4,8 @@
 twice, each time by a process of its own: by the site's worker (4 MiB of a log a turn: found, read, all detectors,
 rows on SQLite, then the verdict), and by `manage.py diagnose`. *read → verdict*: from the end of the last turn to
 the stored verdict. *last byte*: from the moment at which the last byte left the file, the detectors of the last
-turn in it. *memory*: the most that the worker had resident, and of `diagnose` all its processes, shared pages once.
+turn in it; *of a core*: the same as processor time, which no other load changes. *memory*: the most that the worker
+had resident, and of `diagnose` all its processes, shared pages once.
 """
 
 import argparse
@@ -37,6 +38,7 @@ class Measured:
     seconds: float
     verdict_seconds: float | None  # from the end of the last turn
     last_byte_seconds: float | None  # from the last byte read
+    core_seconds: float | None  # of it, processor time of the one core
     peak_mb: float
     said: str
     wrong: str
@@ -47,8 +49,9 @@ def main(arguments: list[str]) -> int:
     told = _parser().parse_args(arguments)
     sizes = [int(word) for word in told.lines.split(",")]
     print(f"`python -m benchmarks.cascade`, {machine_line()}; seed {told.seed}, clocks wrong by up to 5 s.\n")
-    print("| cascade | road | lines | MB | all of it s | read → verdict s | last byte s | memory MB | verdict |")
-    print("|---|---|--:|--:|--:|--:|--:|--:|---|")
+    heads = ("read → verdict s", "last byte s", "of a core s", "memory MB", "verdict")
+    print(f"| cascade | road | lines | MB | all of it s | {' | '.join(heads)} |")
+    print("|---|---|--:|--:|--:|--:|--:|--:|--:|---|")
     wrong = 0
     for lines in sizes:
         for number, kind in enumerate(one for one in KINDS if told.kinds in one.name):
@@ -102,7 +105,9 @@ def by_diagnose(kind: Kind, cluster: Cluster, log: Path) -> Measured:
         out.seek(0)
         body = json.loads(out.read())
     said = Said.of_body(body)
-    return Measured(round(seconds, 2), None, None, round(peak, 1), said.words(), said.wrong(kind.right(cluster)))
+    return Measured(
+        round(seconds, 2), None, None, None, round(peak, 1), said.words(), said.wrong(kind.right(cluster))
+    )
 
 
 @dataclass(frozen=True)
@@ -151,9 +156,8 @@ def peak_mb() -> float:
 
 
 def _row(kind: Kind, road: str, lines: int, log: Path, one: Measured) -> str:
-    verdict = " | ".join(
-        f"{seconds:.2f}" if seconds is not None else "–" for seconds in (one.verdict_seconds, one.last_byte_seconds)
-    )
+    parts = (one.verdict_seconds, one.last_byte_seconds, one.core_seconds)
+    verdict = " | ".join(f"{seconds:.2f}" if seconds is not None else "–" for seconds in parts)
     said = f"**wrong: {one.wrong}**: {one.said}" if one.wrong else one.said
     size = log.stat().st_size / 1e6
     took = f"{one.seconds:.1f} | {verdict} | {one.peak_mb:.0f}"

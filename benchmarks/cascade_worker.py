@@ -37,13 +37,13 @@ def main(arguments: list[str]) -> int:
 def measure(kind: Kind, cluster: Cluster, log: Path) -> Measured:
     """All the way into the database. Django must be ready and its database empty."""
     attempt = stored(kind, cluster, log)
-    last_read = [0.0]
+    last_read = [0.0, 0.0]
     real = FileSource.read
 
     def read(*words: Any, **more: Any) -> Any:
         portion = real(*words, **more)
         if portion.records:
-            last_read[0] = time.monotonic()
+            last_read[:] = time.monotonic(), time.process_time()
         return portion
 
     began = time.monotonic()
@@ -59,6 +59,7 @@ def measure(kind: Kind, cluster: Cluster, log: Path) -> Measured:
         seconds=round(ended - began, 2),
         verdict_seconds=round(ended - read_at, 3),
         last_byte_seconds=round(ended - last_read[0], 2),
+        core_seconds=round(time.process_time() - last_read[1], 2),
         peak_mb=round(peak_mb(), 1),
         said=said.words(),
         wrong=said.wrong(kind.right(cluster)),

@@ -11,20 +11,29 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import NoReturn
 
+from lab.calibrating.measuring import calibrate
+from lab.calibrating.table import section, table
+from lab.calibrating.table import write as keep
 from lab.cases.catalogue import CASES
 from lab.choosing import GROUPS, SIMULATED, SLURM, BadChoice, choose, listing
 from lab.ending import signals_end
 from lab.fleet.options import MOST_DAYS, MOST_NODES, Options
-from lab.measuring import Measured, measure_cases, measure_corpus, measure_fleet
+from lab.measuring import Measured, measure_cases, measure_corpus, measure_fleet, today
 from lab.replay.asking import ReplayFailed
-from lab.score.docs import NoPlace, check, write
+from lab.score.docs import NoPlace, check, read, write, write_pages
 from lab.score.labelled import BadCorpus
 from lab.slurm.cluster import LabError
 from lab.virtual.child import ROOT, ChildFailed
 
 DONE, INCOMPLETE, WRONG = 0, 1, 2
 FLEET = "fleet"
-WHOLE = {SIMULATED: (["all"],), SLURM: (["all"], ["representative"]), FLEET: (["all"],), None: (["all"],)}
+MIN_SEEDS, MOST_SEEDS = 2, 100
+WHOLE = {
+    SIMULATED: (["all"],),
+    SLURM: (["all"], ["representative"]),
+    FLEET: (["all"],),
+    None: (["all"], ["faults"]),
+}
 """What a card that is kept has to be of."""
 HELP = """\
 examples:
@@ -34,6 +43,7 @@ examples:
   ./run lab --on slurm --faults representative    20 faults and 10 traps on a private real Slurm (Debian 12, root)
   ./run lab --on fleet --days 30 --nodes 512      a fleet with and without the product
   ./run lab --corpus labelled.jsonl               labelled log text, read by the whole product
+  ./run lab --calibrate 6 --write                 confidence: fitted on seeds 1 to 3, reported on 4 to 6 and cards
 
 The score card goes to stdout, progress to stderr. The product never sees what is true of a case.
 Exit status: 0; 1 when a case was not put on, a verdict is another one when it is computed again, or the lab itself
@@ -78,6 +88,8 @@ def main(argv: Sequence[str]) -> int:
 
 def _run(told: argparse.Namespace) -> int:
     """Measure, and write the card wherever it is wanted: first where nothing can go wrong."""
+    if told.calibrate:
+        return _calibrate(told)
     measured = _measure(told)
     print(measured.text, flush=True)
     if told.json:
@@ -86,6 +98,22 @@ def _run(told: argparse.Namespace) -> int:
         write(measured.card, ROOT)
         say("README.md and docs/scorecard.md are written")
     return DONE if measured.complete else INCOMPLETE
+
+
+def _calibrate(told: argparse.Namespace) -> int:
+    """Measure how often verdicts are as right as they say."""
+    chosen = choose(CASES, told.faults, SIMULATED)
+    seeds = range(told.seed, told.seed + told.calibrate)
+    with _folder(told.folder) as folder:
+        found = table(today(), calibrate(chosen, seeds, read(ROOT), folder, say))
+    print("\n".join(section(found)), flush=True)
+    if told.json:
+        told.json.write_text(json.dumps(found, indent=1, ensure_ascii=False) + "\n")
+    if told.write:
+        keep(found, ROOT)
+        write_pages(ROOT)
+        say("the table and docs/scorecard.md are written")
+    return DONE
 
 
 def _width() -> int:
@@ -131,13 +159,20 @@ def _folder(wanted: Path | None) -> Iterator[Path]:
 
 def _check(told: argparse.Namespace) -> None:
     """What can be known to be wrong before hours are spent. Raises `_Mistake`, `BadChoice`, `NoPlace`."""
-    given = [bool(told.on), bool(told.corpus)]
+    given = [bool(told.on), bool(told.corpus), told.calibrate is not None]
     fleet = [value for value in (told.days, told.nodes) if value is not None]
     rules = (
-        (sum(given) != 1, "say --list, or --on simulated, slurm or fleet, or --corpus FILE; --help says more."),
         (
-            told.faults != ["all"] and told.on not in (SIMULATED, SLURM),
-            "--faults is for --on simulated and slurm.",
+            sum(given) != 1,
+            "say --list, --on simulated, slurm or fleet, --corpus FILE, or --calibrate SEEDS; --help says more.",
+        ),
+        (
+            told.calibrate is not None and not MIN_SEEDS <= told.calibrate <= MOST_SEEDS,
+            f"--calibrate takes {MIN_SEEDS} to {MOST_SEEDS} seeds.",
+        ),
+        (
+            told.faults != ["all"] and told.on not in (SIMULATED, SLURM) and not told.calibrate,
+            "--faults is for --on simulated and slurm, and for --calibrate.",
         ),
         (told.on != FLEET and bool(fleet), "--days and --nodes go with --on fleet."),
         (not _inside(told.days, 0.01, MOST_DAYS), f"--days must be from 0.01 to {MOST_DAYS}."),
@@ -196,6 +231,12 @@ def _parser() -> argparse.ArgumentParser:
         help=f"{groups}, or names, with commas between them; default: all",
     )
     parser.add_argument("--corpus", type=Path, metavar="FILE", help="labelled log text, one JSON object a line")
+    parser.add_argument(
+        "--calibrate",
+        type=int,
+        metavar="SEEDS",
+        help="how often verdicts are right that say the same, by so many seeds",
+    )
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the score card there, as JSON")
     parser.add_argument("--write", action="store_true", help="keep the card and write README and docs/scorecard.md")
     parser.add_argument("--seed", type=int, default=1, metavar="N", help="of all chance; default: 1")

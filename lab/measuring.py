@@ -66,7 +66,7 @@ def measure_corpus(file: Path, folder: Path, say: Say) -> Measured:
     began = time.monotonic()
     say(f"{len(read_corpus(file))} texts of {file.name}")
     out = folder / "card"
-    told = json.dumps(asdict(meta(_today(), source=file.name)))
+    told = json.dumps(asdict(meta(today(), source=file.name)))
     run(folder / "site", "lab.virtual.texts", [str(file.resolve()), str(out), told], say)
     card: Card = pickle.loads(out.read_bytes())  # noqa: S301  # written by our own child
     return _measured(replace(card, meta=replace(card.meta, seconds=round(time.monotonic() - began, 1))))
@@ -80,8 +80,9 @@ def _measured(card: Card) -> Measured:
 
 
 def _meta(began: float, seed: int) -> Meta:
-    return meta(_today(), seed=seed, seconds=round(time.monotonic() - began, 1))
+    return meta(today(), seed=seed, seconds=round(time.monotonic() - began, 1))
 
 
-def _today() -> str:
+def today() -> str:
+    """The date of a card."""
     return datetime.now(UTC).date().isoformat()

@@ -6,6 +6,7 @@ The row adds what is not a function of the facts: its uuid, what it supersedes, 
 from datetime import datetime
 from typing import Any
 
+from detectors.attribution import calibration
 from detectors.attribution.candidates import Candidate
 from detectors.attribution.facts import Facts, Symptom
 from detectors.attribution.history import advance, entity_of, same_before, step_before, without_advance
@@ -122,7 +123,7 @@ def _root_cause(judgement: Judgement, weighed: Weighed) -> dict[str, Any]:
         "fingerprint": judgement.fingerprint,
         "evidence_status": weighed.status.value,
         "confidence": weighed.confidence,
-        "calibration": None,
+        "calibration": calibration.NAME,
     }
 
 

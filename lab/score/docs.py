@@ -6,9 +6,12 @@ those files and nothing else, so a test can hold that they agree.
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
+from lab.calibrating.table import read as read_calibration
+from lab.calibrating.table import section
 from lab.score.card import Card, Part, from_json
 from lab.score.markdown import plain, rows
 from lab.score.scores import scores
@@ -65,8 +68,13 @@ def write(card: Card, root: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     kept = folder / f"{key(card)}.json"
     kept.write_text(json.dumps(card.as_json(), indent=1, ensure_ascii=False, sort_keys=True) + "\n")
+    write_pages(root)
+
+
+def write_pages(root: Path) -> None:
+    """Both pages from what is kept; raises `NoPlace`."""
     cards = read(root)
-    (root / PAGE).write_text(page(cards))
+    (root / PAGE).write_text(page(cards, read_calibration(root)))
     before, _, after = _split((root / "README.md").read_text())
     (root / "README.md").write_text(f"{before}{BEGIN}\n{short(cards)}{MORE}\n{END}{after}")
 
@@ -83,7 +91,7 @@ def read(root: Path) -> list[Card]:
     return sorted(cards, key=lambda one: (ORDER.index(one.where) if one.where in ORDER else len(ORDER), key(one)))
 
 
-def page(cards: Sequence[Card]) -> str:
+def page(cards: Sequence[Card], calibration: Mapping[str, Any] | None = None) -> str:
     """The whole of docs/scorecard.md."""
     lines = [INTRO, "## In short", "", short(cards), ""]
     for card in cards:
@@ -97,6 +105,7 @@ def page(cards: Sequence[Card]) -> str:
         ]
         for one in card.parts:
             lines += [f"### {plain(one.title[:1].upper() + one.title[1:])}", "", *part(one.grades, "####")]
+    lines += section(calibration) if calibration else []
     return "\n".join(lines).rstrip() + "\n"
 
 

@@ -53,6 +53,8 @@ class Grade:
     false_actions: tuple[str, ...] = ()
     confidence: float | None = None
     confidence_right: bool | None = None
+    evidence_status: str = ""  # of the verdict whose confidence it is
+    rule: str = ""  # that named its cause
     healthy_seconds: float = 0.0
     said: str = "nothing"
     answers: tuple[tuple[str, bool], ...] = ()

@@ -141,6 +141,8 @@ def _fault(blank: Grade, result: Result, deeds: Sequence[Injected]) -> Grade:
         false_actions=_false_actions(said, struck, ()) if meant_ill else _false_actions(said, {}, truth.actions),
         confidence=verdict.confidence if verdict and asked else None,
         confidence_right=bool(layer_right) and _blames_rightly(verdict, truth.culprit, nodes) if asked else None,
+        evidence_status=verdict.status if verdict and asked else "",
+        rule=verdict.rule if verdict and asked else "",
         said=spoken(said, first),
     )
 
@@ -176,6 +178,8 @@ def _trap(blank: Grade, result: Result) -> Grade:
         false_actions=_false_actions(said, {}, right),
         confidence=verdict.confidence if verdict else None,
         confidence_right=False if verdict else None,
+        evidence_status=verdict.status if verdict else "",
+        rule=verdict.rule if verdict else "",
         said=spoken(said),
     )
 

@@ -40,6 +40,8 @@ class Judged:
     excludable: tuple[str, ...]
     judged_at: datetime
     body_hash: str  # of the verdict without its random names: two runs that saw the same have the same
+    status: str = ""  # of the evidence
+    rule: str = ""  # that named the cause
 
 
 @dataclass(frozen=True, slots=True)

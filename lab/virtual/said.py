@@ -86,6 +86,8 @@ def _verdicts(names: Sequence[str], roots: Mapping[str, Sequence[str]]) -> Mappi
                 excludable=_once(one["host"] for one in blamed if one["excludable"]),
                 judged_at=row.judged_at,
                 body_hash=_hash(row.body, roots[name]),
+                status=row.evidence_status,
+                rule=_rule(row.body),
             )
         )
     return found
@@ -129,6 +131,11 @@ def _states(names: Sequence[str]) -> Mapping[str, dict[int, str]]:
 
 def _once(hosts: Iterable[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(host for host in hosts if host))
+
+
+def _rule(body: Mapping[str, Any]) -> str:
+    rules = (rule["id"] for rule in body.get("rules", ()) if rule["fired"])
+    return next((name for name in rules if name.startswith("cause.")), "")
 
 
 def _hash(body: Mapping[str, Any], roots: Sequence[str]) -> str:

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from lab.calibrating.table import read as read_calibration
 from lab.score.card import Card, score
 from lab.score.causes import CAUSES
 from lab.score.docs import BEGIN, END, PAGE, NoPlace, page, read, short, write
@@ -62,7 +63,9 @@ def test_a_readme_without_a_place_is_refused_before_anything_is_written(root: Pa
 
 def test_our_own_pages_are_those_of_the_kept_cards() -> None:
     cards = read(ROOT)
-    assert (ROOT / PAGE).read_text() == page(cards), "write the card again: ./run lab … --write"
+    assert (ROOT / PAGE).read_text() == page(cards, read_calibration(ROOT)), (
+        "write the card again: ./run lab … --write"
+    )
     readme = (ROOT / "README.md").read_text()
     assert short(cards) in readme.partition(BEGIN)[2].partition(END)[0]
 

@@ -46,7 +46,7 @@ def test_the_list_has_one_line_for_each_case() -> None:
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        ((), "say --list, or --on simulated, slurm or fleet, or --corpus FILE; --help says more."),
+        ((), "say --list, --on simulated, slurm or fleet, --corpus FILE, or --calibrate SEEDS; --help says more."),
         (("--on", "mars"), "argument --on: invalid choice: 'mars' (choose from 'simulated', 'slurm', 'fleet')"),
         (("--on", "simulated", "--faults", "no-such"), "There is no case 'no-such'; ./run lab --list names them."),
         (("--on", "simulated", "--faults", "sigkil"), "There is no case 'sigkil'; is 'sigkill' meant?"),
@@ -56,7 +56,9 @@ def test_the_list_has_one_line_for_each_case() -> None:
         ),
         (("--on", "slurm", "--faults", "kernel-panic"), "can only be put on with '--on simulated'."),
         (("--on", "simulated", "--fault", "sigkill"), "unrecognized arguments: --fault sigkill"),
-        (("--on", "simulated", "--corpus", "x"), "say --list, or --on"),
+        (("--on", "simulated", "--corpus", "x"), "say --list, --on"),
+        (("--calibrate", "1"), "--calibrate takes 2 to 100 seeds."),
+        (("--calibrate", "4", "--corpus", "x"), "say --list, --on"),
         (("--on", "simulated", "--days", "3"), "--days and --nodes go with --on fleet."),
         (("--on", "fleet", "--days", "0"), "--days must be from 0.01 to 366."),
         (("--on", "fleet", "--days", "nan"), "--days must be from 0.01 to 366."),
