@@ -3,7 +3,7 @@
 from functools import partial
 
 from lab.cases.case import Case, Did, Simulated, Truth
-from lab.cases.faults.making import fault, job, names, on_slurm, order, simulated, text
+from lab.cases.faults.making import STRIKE, fault, job, names, on_slurm, order, simulated, text
 from lab.simulate.play import Fault
 
 _fault = partial(fault, "several")
@@ -67,5 +67,81 @@ SEVERAL: tuple[Case, ...] = (
         slurm=on_slurm(
             order("sigkill", host="node:0", step=1, attempt=None), jobs=2, seconds=150, training={"steps": 30}
         ),
+    ),
+    _fault(
+        "two-gpus-of-many",
+        "two of sixty nodes lose a GPU within the same second",
+        Truth("crash", ("hardware.gpu",), True, EXCLUDE, "both nodes say themselves that their hardware is broken"),
+        simulated(
+            job(
+                text("off_the_bus", node=1, gpu=2, ends="goes_on"),
+                text("remapping_failure", node=4, gpu=6),
+                nodes=6,
+            ),
+            node_names=names("gpu-", 60),
+        ),
+    ),
+    _fault(
+        "bad-node-hour-after-hour",
+        "one node kills every job that starts on it with a bus error; the jobs come a quarter of an hour apart",
+        Truth(
+            "crash",
+            ("hardware.host", "unknown", "framework"),
+            True,
+            RESTART,
+            "once may be chance; a second death on the same host while others are clean is the host",
+            EXCLUDE,
+        ),
+        Simulated(
+            tuple((at, job(_BAD, name=f"train-{place}")) for place, at in enumerate((0.0, 900.0, 1800.0))),
+            2040.0,
+        ),
+    ),
+    _fault(
+        "black-hole",
+        "a node ends every job that starts on it at once and without a word, and so it is always free",
+        Truth(
+            "crash",
+            ("hardware.host", "unknown"),
+            True,
+            RESTART,
+            "the second death as soon on the same host is the host, and would eat all retries",
+            EXCLUDE,
+        ),
+        simulated(
+            job(name="long", nodes=1),
+            job(Fault("silent_exit", step=1, node_name="n02"), name="short", nodes=1),
+        ),
+    ),
+    _fault(
+        "popular-node",
+        "programs of four users fail by their own mistakes on the same two nodes, one after the other",
+        Truth(
+            "crash",
+            ("application",),
+            False,
+            RESTART,
+            "what a program says of itself is not its node's fault, however many ran there",
+            (Did.RESTART, Did.STOP, Did.ASK),
+        ),
+        Simulated(
+            tuple(
+                (at, job(text("exception", 3), name=f"train-{place}"))
+                for place, at in enumerate((0, 400, 800, 1200))
+            ),
+            1500.0,
+        ),
+    ),
+    _fault(
+        "storage-of-four-jobs",
+        "a file server comes back as another one under four jobs within a minute",
+        Truth(
+            "crash",
+            ("system.filesystem",),
+            False,
+            (Did.RESTART, Did.ASK),
+            "storage that several jobs share failed: one incident, and no node is to blame",
+        ),
+        simulated(*(job(text("stale_handles", STRIKE + place), name=f"train-{place}") for place in range(4))),
     ),
 )
