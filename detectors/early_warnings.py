@@ -1,6 +1,7 @@
 """Is a fatal fault, or a metric's warning, told of a node of a live attempt? Nothing is restarted for it.
 
-One query for a batch of attempts, a second one only when something is told (decisions 21).
+Two queries for a batch of attempts, another one only when something is told (decisions 21). What the scheduler's
+own accounts say of a node that they took out of use counts, too (`detectors.node_warnings`).
 """
 
 from collections.abc import Sequence
@@ -17,6 +18,7 @@ from detectors.catalogue.role import Role
 from detectors.health_events import sentence_of
 from detectors.health_facts import fingerprint_of_row, proof_of_row, stream_of
 from detectors.models import HealthEvent
+from detectors.node_warnings import NodeWarnings
 from schedulers.states import JobState
 from workloads.models import Attempt, Node
 
@@ -33,6 +35,7 @@ class EarlyWarnings:
     def __init__(self, attempts: Sequence[Attempt] = ()) -> None:
         self._rows: dict[int, list[tuple[HealthEvent, Proof]]] = {}
         self._booted: dict[tuple[int, str], datetime] = {}
+        self._nodes = NodeWarnings(attempts)
         running = [one for one in attempts if _trains(one)]
         starts = [one.started_at for one in running if one.started_at is not None]
         clusters = {one.job.cluster_id for one in running}
@@ -61,14 +64,16 @@ class EarlyWarnings:
             return ()
         room = MOST_OF_ONE - sum(key.startswith(KEY) for key in known)
         fresh = [pair for pair in self._open(attempt) if f"{KEY}{pair[0].uuid}" not in known]
-        return tuple(_finding(row, proof) for row, proof in fresh[: max(room, 0)])
+        told = tuple(_finding(row, proof) for row, proof in fresh[: max(room, 0)])
+        return told + self._nodes.of(attempt, known)
 
     def over(self, attempt: Attempt, warned: frozenset[str]) -> tuple[str, ...]:
         """Keys of open warnings whose fault was cleared."""
+        back = self._nodes.over(attempt, warned)
         if not warned or not self.complete or not _trains(attempt):
-            return ()
+            return back
         still = {f"{KEY}{row.uuid}" for row, _proof in self._open(attempt)}
-        return tuple(sorted(warned - still))
+        return (*sorted(key for key in warned - still if key.startswith(KEY)), *back)
 
     def _open(self, attempt: Attempt) -> list[tuple[HealthEvent, Proof]]:
         """Faults of its own nodes since it started, told of the machine that runs now (trap 14)."""

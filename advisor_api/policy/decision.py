@@ -98,7 +98,7 @@ def sentence(rule: Rule, facts: Facts, policy: Policy) -> str:
     return rule.because.format(
         facts=facts,
         policy=policy,
-        sure=", ".join(sure) or "no node",
+        sure=", ".join(sure) or _no_node(facts, policy),
         sure_are=_are(sure),
         left_out_are=_are(out),
         stays=f"; {stay} too, and stays: {cap_reached(facts, policy)}" if stay else "",
@@ -155,6 +155,12 @@ def _expires_at(rule: Rule, facts: Facts, policy: Policy, not_before: datetime, 
         return until
     age = facts.min_job_age_seconds if facts.min_job_age_seconds is not None else MIN_JOB_AGE_SECONDS
     return min(until, facts.ended_at + timedelta(seconds=age - VANISH_MARGIN_SECONDS))
+
+
+def _no_node(facts: Facts, policy: Policy) -> str:
+    """None is to be left out; those that are out of use already are named, as no job gets there anyway."""
+    drained = ", ".join(drained_nodes(facts, policy))
+    return f"no other node: no job is placed on {drained} as it is" if drained else "no node"
 
 
 def _are(hosts: tuple[str, ...]) -> str:

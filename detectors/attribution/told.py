@@ -67,7 +67,7 @@ REASONS: tuple[Reason, ...] = (
 def reasons_told(facts: Facts) -> tuple[Symptom, ...]:
     """The reasons of nodes that a program gave, as symptoms; a person's are passed over."""
     own = set(facts.attempt.nodes)
-    told = (_by_reason(node) for node in facts.nodes if node.name in own)
+    told = (reason_told(node) for node in facts.nodes if node.name in own)
     return tuple(symptom for symptom in told if symptom is not None)
 
 
@@ -118,7 +118,8 @@ def before_boot(symptom: Symptom, facts: Facts) -> bool:
     )
 
 
-def _by_reason(node: NodeFacts) -> Symptom | None:
+def reason_told(node: NodeFacts) -> Symptom | None:
+    """What the reason of a node stands for, when a program gave it; `None` for a person's and for unknown words."""
     row = _row(node)
     if row is None or node.reason_at is None or node.reason_by not in WATCHERS:
         return None
