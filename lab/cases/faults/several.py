@@ -108,10 +108,7 @@ SEVERAL: tuple[Case, ...] = (
             "the second death as soon on the same host is the host, and would eat all retries",
             EXCLUDE,
         ),
-        simulated(
-            job(name="long", nodes=1),
-            job(Fault("silent_exit", step=1, node_name="n02"), name="short", nodes=1),
-        ),
+        simulated(job(Fault("silent_exit", step=1, node_name="n01"), nodes=1)),
     ),
     _fault(
         "popular-node",
