@@ -94,9 +94,7 @@ def judge_hosts(turn: Judged, seen: Snapshot) -> None:
             _gpu(turn, name, gpu, values, host.uuids.get(gpu, ""))
         for port, values in host.ports.items():
             _port(turn, name, port, values)
-        for key, shown in _parts(name, host):
-            if key not in turn.memory.bases and (counters := _counters(shown)):
-                turn.memory.bases[key] = counters
+        _begin_counting(turn, name, host)
         left = host.memory_left
         if left is not None and left < MEMORY_LOW:
             turn.begin((name, ""), "m.host_mem", f"{left:.1%} of the memory is left")
@@ -105,6 +103,16 @@ def judge_hosts(turn: Judged, seen: Snapshot) -> None:
     _missing_gpus(turn, seen)
     if turn.now - turn.memory.window_at >= WINDOW:
         _close_window(turn, seen)
+
+
+def _begin_counting(turn: Judged, name: str, host: Host) -> None:
+    """Counters are compared with when they were first seen; anew for a host that was away: it may have started."""
+    memory = turn.memory
+    away = memory.hosts.get(name) != memory.at
+    memory.hosts[name] = turn.now
+    for key, values in _parts(name, host):
+        if (away or key not in memory.bases) and (counters := _counters(values)):
+            memory.bases[key] = counters
 
 
 def _gpu(turn: Judged, host: str, gpu: str, values: Mapping[str, float], uuid: str) -> None:
@@ -169,15 +177,16 @@ def _rows(turn: Judged, place: Place, before: float | None, values: Mapping[str,
 
 
 def _port(turn: Judged, host: str, port: str, values: Mapping[str, float]) -> None:
-    """A port that was never active is one that nobody has connected."""
-    state, key = values.get(families.PORT_STATE), f"{host}|{port}"
+    """A port that leaves ACTIVE from one look to the next; one of a node that starts, or of none, does not."""
+    memory, state, key = turn.memory, values.get(families.PORT_STATE), f"{host}|{port}"
     if state is None:
         return
     if state == ACTIVE:
-        turn.memory.parts.setdefault(key, {"a": True})
+        memory.parts[key] = {"a": turn.now}
         turn.end((host, port), "m.nic_down")
-    elif key in turn.memory.parts:
-        turn.begin((host, port), "m.nic_down", f"the port left the state ACTIVE (now {state:.0f})")
+    elif memory.parts.get(key, {}).get("a") == memory.at:
+        timely = turn.now - memory.at <= TIMELY
+        turn.begin((host, port), "m.nic_down", f"the port left the state ACTIVE (now {state:.0f})", timely=timely)
 
 
 def _missing_gpus(turn: Judged, seen: Snapshot) -> None:
@@ -237,11 +246,8 @@ def _counters(values: Mapping[str, float]) -> dict[str, float]:
 def _count(
     turn: Judged, place: Place, before: Mapping[str, float], counters: Mapping[str, float], minutes: float
 ) -> None:
-    rises = {
-        name: value - before[name] if value >= before[name] else value
-        for name, value in counters.items()
-        if name in before
-    }
+    """A counter that begins anew has not risen: links are counted down, too, while a node starts."""
+    rises = {name: value - before[name] for name, value in counters.items() if name in before}
     if rises.get("replays", 0) / minutes > REPLAYS_A_MINUTE:
         turn.flag(place, "m.pcie_replay")
     if rises.get("nvlink", 0) > 0:

@@ -13,8 +13,9 @@ FORMAT = 1
 class Memory:
     """Keys are `host|part`, of a condition `host|part|signal`. Epoch seconds throughout.
 
+    `at` is the last turn, `window_at` when the window began, `hosts` when each host was seen last.
     `parts`: of a GPU its `u`uid, last `x`id, double bit errors `d`, broken rows `r`, when it was seen `t`, and the
-    attempt `j` that it last worked for; of a port whether it was ever active `a`. `usual`: how many GPUs a host
+    attempt `j` that it last worked for; of a port when it was active `a`. `usual`: how many GPUs a host
     has; `less`: since when it shows fewer. `bases`: counters when the window began. `flags` and `rings`: how
     strongly a condition showed in this window and in the last ones. `open`: since when it was told, and of what.
     `traffic`: bytes of a host's adapters. `jobs`: by attempt, see `detectors.metrics.jobs`.
@@ -22,6 +23,7 @@ class Memory:
 
     at: float = 0.0
     window_at: float = 0.0
+    hosts: dict[str, float] = field(default_factory=dict)
     parts: dict[str, dict[str, Any]] = field(default_factory=dict)
     usual: dict[str, int] = field(default_factory=dict)
     less: dict[str, float] = field(default_factory=dict)
@@ -46,6 +48,7 @@ class Memory:
     def forget(self, nodes: frozenset[str]) -> None:
         """What is known of nodes that the scheduler has no more."""
         counted: tuple[dict[str, Any], ...] = (
+            self.hosts,
             self.usual,
             self.less,
             self.flags,

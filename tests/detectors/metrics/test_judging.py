@@ -196,6 +196,20 @@ def test_a_port_that_goes_down_is_told_and_one_that_was_never_up_is_not(cluster:
     assert ids(cluster.look()) == [("m.nic_down", "n02 mlx5_0:1", True)]
 
 
+def test_a_node_that_starts_has_no_broken_port(cluster: Cluster) -> None:
+    """Its port passes through other states, and its counters begin anew."""
+    cluster.minutes(1)
+    cluster.unseen = {"n02"}
+    cluster.minutes(2)
+    cluster.unseen = set()
+    port = cluster.hosts["n02"].ports["mlx5_0:1"]
+    port.update({families.PORT_STATE: 2, families.LINK_DOWNED: 2, families.PORT_ERRORS[1]: 0})
+    told = cluster.look()
+    port[families.PORT_STATE] = 4
+    told += cluster.minutes(6)
+    assert {one.id for one in told} <= {"m.gone"}
+
+
 def test_a_gpu_that_is_gone_takes_two_looks(cluster: Cluster) -> None:
     lost = cluster.hosts["n02"].gpus.pop("1")
     assert cluster.look() == []
