@@ -31,6 +31,16 @@ def test_trap_10_xid_45_on_every_node_leaves_none_of_them_out(stage: Stage) -> N
     assert all(excluded == [] for _job, _operation, excluded in stage.advised())
 
 
+def test_trap_10_xid_45_is_no_cause_when_nothing_else_is_told(stage: Stage) -> None:
+    stage.submit()
+    stage.train(1, 10)
+    stage.say(*(one.line for one in TEXTS["cancelled_everywhere"](STRUCK) if one.line.startswith("n02")))
+    stage.fail()
+    stage.wait(60)
+    verdict = stage.verdict()
+    assert verdict is not None and (verdict.signature, culprits(verdict)) == ("", [])
+
+
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("skew", [-5.0, 0.0, 5.0])
 def test_trap_11_the_first_cause_is_named_whatever_the_clocks_say(stage: Stage, skew: float, seed: int) -> None:

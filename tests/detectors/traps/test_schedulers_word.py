@@ -109,7 +109,7 @@ def test_trap_12_a_drain_flag_with_jobs_still_there_hands_nothing_over(stage: St
     """The node is out of use for others, and its job trains on: nobody ends it, moves it or warns of it."""
     stage.submit()
     stage.train(1, 10)
-    told = {"reason": "firmware on Monday", "reason_by": "anna", "reason_at": stage.now}
+    told = {"reason": "NHC: GPU 3 fell off the bus, XID 79", "reason_by": "anna", "reason_at": stage.now}
     stage.node("n02", "mixed", "drain", **told)
     stage.train(11, 40)
     assert (stage.kinds(), stage.verdict(), stage.advised()) == ([], None, [])
@@ -123,7 +123,7 @@ def test_trap_12_a_drain_flag_with_jobs_still_there_hands_nothing_over(stage: St
 def test_trap_12_a_job_that_fails_on_a_draining_node_does_not_blame_it(stage: Stage) -> None:
     stage.submit()
     stage.train(1, 10)
-    stage.node("n02", "mixed", "drain", reason="firmware", reason_by="anna", reason_at=stage.now)
+    stage.node("n02", "mixed", "drain", reason="gres/gpu count too low", reason_by="anna", reason_at=stage.now)
     stage.fail()
     stage.wait(60)
     verdict = stage.verdict()
