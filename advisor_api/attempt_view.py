@@ -31,6 +31,7 @@ def newest_verdict(attempt: Attempt) -> Verdict:
     verdict = Verdict.objects.select_related("supersedes").filter(attempt=attempt).order_by("-id").first()
     if verdict is None:
         raise NotFound(f"There is no verdict on {attempt.label}.")
+    verdict.attempt = attempt
     return verdict
 
 

@@ -1,15 +1,29 @@
 """How do a verdict and a decision look on the wire?"""
 
+from typing import Any
+
 from rest_framework import serializers
 
+from advisor_api.verdict_view import whole_verdict
 from advisor_api.wire.advice import Advice
 from advisor_api.wire.fields import AnyJson, Form, Int64
 from detectors.attribution.action import VerdictAction
 from detectors.attribution.evidence_status import EvidenceStatus
 
 
+class WholeVerdict(AnyJson):
+    """All fields of the verdict's schema, made from the row and what stands beside it."""
+
+    def get_attribute(self, instance: Any) -> Any:
+        """The row as it is served."""
+        return whole_verdict(instance)
+
+
 class Verdict(Form):
-    """The attribution of an attempt's failure; `body` is the whole of it (schema 1.0) with evidence and rivals."""
+    """The attribution of an attempt's failure.
+
+    `body` is the whole of it (schema 1.0) with evidence and rivals; `inputs` are the facts that it was made from.
+    """
 
     verdictId = serializers.UUIDField(source="uuid")
     supersedes = serializers.UUIDField(source="supersedes.uuid", allow_null=True)
@@ -25,7 +39,8 @@ class Verdict(Form):
     confidence = serializers.FloatField()
     suggestion = serializers.ChoiceField(choices=[action.value for action in VerdictAction], source="action")
     implicated = serializers.ListField(child=AnyJson())
-    body = AnyJson()
+    body = WholeVerdict()
+    inputs = AnyJson(source="body.inputs", default=None)
     inputHash = serializers.CharField(source="input_hash")
     happenedAt = serializers.DateTimeField(source="happened_at")
     judgedAt = serializers.DateTimeField(source="judged_at")

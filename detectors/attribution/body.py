@@ -3,11 +3,20 @@
 The row adds what is not a function of the facts: its uuid, what it supersedes, the mode and the policy.
 """
 
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any
 
 from detectors.attribution import calibration
 from detectors.attribution.candidates import Candidate
+from detectors.attribution.details import (
+    framework_of,
+    gpu_of,
+    last_of,
+    local_rank,
+    nic_of,
+    ranks_expected,
+    would_change_if,
+)
 from detectors.attribution.facts import Facts, Symptom
 from detectors.attribution.history import advance, entity_of, same_before, step_before, without_advance
 from detectors.attribution.hosts import hosts_seen, named_by
@@ -72,24 +81,14 @@ def write_body(
         "engine_version": facts.versions.engine,
         "catalogue_version": facts.versions.catalogue,
         "workload": _workload(facts),
-        "detection": {
-            "kind": cause.kind.value,
-            "signal": cause.signature or None,
-            "event_time": _time(cause.happened_at),
-            "witnesses": _witnesses(weighed),
-        },
-        "outcome": {
-            "layer": cause.layer.value,
-            "domain": cause.layer.domain,
-            "label": judgement.sentence,
-            "shared": _shared(weighed),
-        },
+        **_found(judgement, weighed),
         "root_cause": _root_cause(judgement, weighed),
         "affected_entity": {"kind": kind, "id": entity or None},
-        "implicated": [_implicated(one) for one in judgement.implicated],
+        "implicated": [_implicated(one, weighed) for one in judgement.implicated],
         "symptoms": [_symptom(c, facts) for c in weighed.case.candidates[:MOST_SYMPTOMS]],
-        "evidence": quotes.rows,
+        "evidence": [_supporting(row, weighed, search) for row in quotes.rows],
         "hypotheses": _hypotheses(weighed, search),
+        "vetoed": [{"look_alike": name, "count": count} for name, count in facts.witnesses.vetoed],
         "rules": [{"id": rule.id, "fired": rule.fired, "because": rule.because} for rule in judgement.rules],
         "missing_evidence": missing_evidence(weighed),
         "coverage": _coverage(facts),
@@ -104,6 +103,25 @@ def write_body(
         },
         "input_hash": f"sha256:{judgement.input_hash}",
         "inputs": facts.canonical(),
+    }
+
+
+def _found(judgement: Judgement, weighed: Weighed) -> dict[str, Any]:
+    """What happened, and in which layer."""
+    cause = weighed.cause
+    return {
+        "detection": {
+            "kind": cause.kind.value,
+            "signal": cause.signature or None,
+            "event_time": _time(cause.happened_at),
+            "witnesses": _witnesses(weighed),
+        },
+        "outcome": {
+            "layer": cause.layer.value,
+            "domain": cause.layer.domain,
+            "label": judgement.sentence,
+            "shared": _shared(weighed),
+        },
     }
 
 
@@ -160,6 +178,8 @@ def _workload(facts: Facts) -> dict[str, Any]:
         "user": attempt.user,
         "partition": attempt.partition,
         "nodes": len(attempt.nodes),
+        "gpus": len(facts.ranks) or None,  # one process for each GPU is what every launcher here starts
+        "framework": framework_of(facts),
         "phase": attempt.phase,
         "state": attempt.state.value,
         "reason": attempt.reason,
@@ -180,10 +200,24 @@ def _witnesses(weighed: Weighed) -> list[str]:
     ]
 
 
-def _implicated(one: Implicated) -> dict[str, Any]:
+def _supporting(row: dict[str, Any], weighed: Weighed, search: Search) -> dict[str, Any]:
+    """The quote with the hypotheses that it speaks for."""
+    named = [weighed.cause.signature, *(rival.symptom.signature for rival in _rivals(weighed, search))]
+    own = row["signature_id"]
+    return {**row, "supports": [f"h{number}" for number, name in enumerate(named, 1) if own and name == own]}
+
+
+def _rivals(weighed: Weighed, search: Search) -> list[Candidate]:
+    return [c for c in search.order if c is not weighed.cause.candidate][:MOST_RIVALS]
+
+
+def _implicated(one: Implicated, weighed: Weighed) -> dict[str, Any]:
     return {
         "host": one.host,
         "rank": one.rank,
+        "local_rank": local_rank(one, weighed.facts),
+        "gpu": gpu_of(one, weighed),
+        "nic": nic_of(one, weighed),
         "role": one.role,
         "confidence": one.confidence,
         "evidence": list(one.evidence),
@@ -203,13 +237,14 @@ def _symptom(candidate: Candidate, facts: Facts) -> dict[str, Any]:
         "demoted_by": candidate.demoted_by or None,
         "count": symptom.count,
         "first": _time(symptom.happened_at),
+        "last": _time(last_of(symptom)),
         "hosts": len(named_by(symptom, facts).hosts),
     }
 
 
 def _hypotheses(weighed: Weighed, search: Search) -> list[dict[str, Any]]:
     """The cause and its rivals. What confidence leaves over is shared out by the rivals' own and the unknown."""
-    rivals = [c for c in search.order if c is not weighed.cause.candidate][:MOST_RIVALS]
+    rivals = _rivals(weighed, search)
     left = 1.0 - weighed.confidence
     whole = sum(rival.symptom.confidence for rival in rivals) + 0.3
     rows: list[dict[str, Any]] = [
@@ -218,6 +253,7 @@ def _hypotheses(weighed: Weighed, search: Search) -> list[dict[str, Any]]:
             "layer": weighed.cause.layer.value,
             "signature_id": weighed.cause.signature or None,
             "odds": weighed.confidence,
+            "would_change_if": would_change_if(weighed.cause.layer),
         }
     ]
     rows += [
@@ -226,6 +262,7 @@ def _hypotheses(weighed: Weighed, search: Search) -> list[dict[str, Any]]:
             "layer": rival.symptom.layer.value,
             "signature_id": rival.symptom.signature or None,
             "odds": round(left * rival.symptom.confidence / whole, 4),
+            "would_change_if": would_change_if(rival.symptom.layer),
             "hosts": list(rival.named.hosts),
         }
         for number, rival in enumerate(rivals, 2)
@@ -236,6 +273,7 @@ def _hypotheses(weighed: Weighed, search: Search) -> list[dict[str, Any]]:
 def _coverage(facts: Facts) -> dict[str, Any]:
     seen = hosts_seen(facts)
     return {
+        "ranks_expected": ranks_expected(facts),
         "ranks_seen": len(facts.ranks),
         "hosts_expected": len(facts.attempt.nodes),
         "hosts_seen": len(seen),
@@ -245,14 +283,22 @@ def _coverage(facts: Facts) -> dict[str, Any]:
 
 def _timeline(weighed: Weighed) -> list[dict[str, Any]]:
     attempt = weighed.facts.attempt
+    waits = [one.begun or one.at for one in weighed.facts.witnesses.waits]
+    broken = [one.at for one in weighed.facts.witnesses.edges]
     moments = [
         (attempt.started_at, "started"),
+        (_moment(waits), "first rank waits for the others"),
+        (_moment(broken), "first connection broke"),
         (attempt.last_step_at, f"last step {attempt.last_step}"),
         (weighed.cause.happened_at, weighed.cause.sentence),
         (attempt.ended_at, f"ended: {attempt.state.label.lower()}"),
     ]
     known = [(moment, what) for moment, what in moments if moment is not None]
     return [{"t": _time(moment), "what": what} for moment, what in sorted(known, key=lambda pair: pair[0])]
+
+
+def _moment(seconds: list[float]) -> datetime | None:
+    return datetime.fromtimestamp(min(seconds), UTC) if seconds else None
 
 
 def _progress(facts: Facts) -> dict[str, Any]:

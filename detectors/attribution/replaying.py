@@ -81,6 +81,8 @@ def _witnesses(stored: Stored) -> Witnesses:
         edges=tuple(Edge(**one) for one in stored["edges"]),
         ports=tuple(Port(**one) for one in stored["ports"]),
         lost_store=tuple((int(rank), str(host)) for rank, host in stored["lost_store"]),
+        vetoed=tuple((str(name), int(count)) for name, count in stored["vetoed"]),
+        dialects=tuple(map(str, stored["dialects"])),
     )
 
 

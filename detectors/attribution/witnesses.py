@@ -5,6 +5,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from detectors.catalogue.noticed import DIALECT, VETOED
+from detectors.catalogue.noticed import TOPIC as NOTICED
+
 
 @dataclass(frozen=True)
 class Wait:
@@ -54,12 +57,17 @@ class Port:
 
 @dataclass(frozen=True)
 class Witnesses:
-    """All of it. `lost_store`: ranks, with their hosts, that could not reach the store of rank 0."""
+    """All of it. `lost_store`: ranks, with their hosts, that could not reach the store of rank 0.
+
+    `vetoed`: look-alikes and how many lines each took a cause away from; `dialects`: signatures that told steps.
+    """
 
     waits: tuple[Wait, ...] = ()
     edges: tuple[Edge, ...] = ()
     ports: tuple[Port, ...] = ()
     lost_store: tuple[tuple[int, str], ...] = ()
+    vetoed: tuple[tuple[str, int], ...] = ()
+    dialects: tuple[str, ...] = ()
 
     def in_order(self) -> "Witnesses":
         """The same in the one order that counts."""
@@ -68,16 +76,21 @@ class Witnesses:
             tuple(sorted(self.edges, key=lambda one: (one.reporter, one.said, one.nic))),
             tuple(sorted(self.ports, key=lambda one: (one.host, one.nic))),
             tuple(sorted(self.lost_store)),
+            tuple(sorted(self.vetoed)),
+            tuple(sorted(self.dialects)),
         )
 
 
 def read_witnesses(rows: Mapping[str, Iterable[Mapping[str, Any]]]) -> Witnesses:
-    """From the stored rows, by topic (`waits`, `edges`, `ports`, `store`); topics may be missing."""
+    """From the stored rows, by topic (`waits`, `edges`, `ports`, `store`, `noticed`); topics may be missing."""
+    noticed = list(rows.get(NOTICED, ()))
     return Witnesses(
         tuple(Wait(**_known(Wait, row)) for row in rows.get("waits", ())),
         tuple(Edge(**_known(Edge, row)) for row in rows.get("edges", ())),
         tuple(Port(**_known(Port, row)) for row in rows.get("ports", ())),
         tuple((int(row["rank"]), str(row["host"])) for row in rows.get("store", ())),
+        tuple((str(row["id"]), int(row["count"])) for row in noticed if row["sort"] == VETOED),
+        tuple(str(row["id"]) for row in noticed if row["sort"] == DIALECT),
     ).in_order()
 
 

@@ -48,11 +48,15 @@ class Hit:
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """What a line has. `fault`: the strongest symptom; `others`: steps, checkpoints, phases and ends."""
+    """What a line has. `fault`: the strongest symptom; `others`: steps, checkpoints, phases and ends.
+
+    `vetoed`: the look-alikes that took a cause away from it, or made it a victim's.
+    """
 
     fault: Hit | None = None
     others: tuple[Hit, ...] = ()
     marks: frozenset[str] = frozenset()
+    vetoed: tuple[str, ...] = ()
 
 
 NOTHING = Match()
@@ -99,8 +103,8 @@ class Matcher:
         if not faults:
             return Match(None, tuple(hits), marks)
         others = tuple(hit for hit in hits if not hit.signature.is_fault)
-        faults = self._doubted(faults, raw, closing)
-        return Match(min(faults, key=_strength) if faults else None, others, marks)
+        faults, vetoed = self._doubted(faults, raw, closing)
+        return Match(min(faults, key=_strength) if faults else None, others, marks, vetoed)
 
     def _plan(self, candidates: tuple[int, ...]) -> _Plan:
         """The signatures in the order in which they are looked for, and the marks."""
@@ -158,8 +162,9 @@ class Matcher:
         signature = self._known.signature(name)
         return replace(hit, signature=signature, role=signature.role)
 
-    def _doubted(self, faults: list[Hit], raw: bytes, closing: bool) -> list[Hit]:
-        """What look-alikes leave of the faults of a line."""
+    def _doubted(self, faults: list[Hit], raw: bytes, closing: bool) -> tuple[list[Hit], tuple[str, ...]]:
+        """What look-alikes leave of the faults of a line, and which of them took a cause away."""
+        vetoed: list[str] = []
         for number in sorted(self._alike(raw)):
             alike = self._lookalikes[number]
             found = self._search(alike.pattern, raw)
@@ -170,8 +175,11 @@ class Matcher:
             if closing and alike.scope != "span" and alike.mode not in ("tag", "demote"):
                 continue
             span = (found.start, found.end) if alike.scope == "span" else (0, len(raw))
+            causes = sum(hit.role in _CAUSES for hit in faults)
             faults = [left for hit in faults if (left := _judged(hit, alike, span)) is not None]
-        return faults
+            if sum(hit.role in _CAUSES for hit in faults) < causes:
+                vetoed.append(alike.id)
+        return faults, tuple(vetoed)
 
 
 def matcher(known: Catalogue | None = None) -> Matcher:

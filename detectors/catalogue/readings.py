@@ -12,6 +12,7 @@ from detectors.catalogue.cleaning import NOTHING, Cleaned, Said, clean, is_own, 
 from detectors.catalogue.linear import encoded
 from detectors.catalogue.locating import Places, Speaker, numbers, without_port
 from detectors.catalogue.matching import Hit
+from detectors.catalogue.noticed import Noticed
 from detectors.catalogue.numerals import whole
 from detectors.catalogue.records import LINE_LIMIT, Context, Record
 from detectors.catalogue.texts import Text, pieces_of
@@ -61,6 +62,7 @@ class Reader:
         self._tracebacks = Tracebacks(dict(state.get("tracebacks", {})))
         self._blocks: dict[str, str] = {str(k): str(v) for k, v in dict(state.get("blocks", {})).items()}
         self._partials: dict[str, str] = {str(k): str(v) for k, v in dict(state.get("partials", {})).items()}
+        self.noticed = Noticed(dict(state.get("noticed", {})))
         self._matcher = matching.matcher(context.known)
 
     def state(self) -> dict[str, Any]:
@@ -71,6 +73,7 @@ class Reader:
             "tracebacks": self._tracebacks.state(),
             "blocks": self._blocks,
             "partials": self._partials,
+            "noticed": self.noticed.state(),
         }
 
     def read(self, records: Sequence[Record]) -> list[Reading]:
@@ -145,6 +148,11 @@ class Reader:
             return None
         if match.marks and match.marks & {matching.RANK_MAP, matching.ADDRESS}:
             self.places.learn_map(text)
+        if match.vetoed:
+            self.noticed.veto(match.vetoed)
+        for hit in match.others:
+            if hit.signature.kind == "progress":
+                self.noticed.step_told(hit.signature.id)
         fault = match.fault
         if closed is not None:
             fault = None if closed.ignored else fault or self._unnamed(text, raw)

@@ -8,6 +8,7 @@ from typing import Any
 
 from detectors.catalogue import DETECTORS
 from detectors.catalogue.detector import Known
+from detectors.catalogue.noticed import TOPIC as NOTICED
 from detectors.catalogue.readings import Reader
 from detectors.catalogue.records import Context, Finding, Outcome, Record
 from detectors.catalogue.texts import spoke_at
@@ -52,7 +53,7 @@ def turn(
         checkpoints_loaded=known.loaded,
         checkpoints=known.checkpoints,
         ended=tuple(ended),
-        witnesses=known.witnesses,
+        witnesses={**known.witnesses, **({NOTICED: reader.noticed.rows()} if reader.noticed.changed else {})},
     )
 
 

@@ -289,6 +289,7 @@ class TestAttempts:
         a_verdict(attempt, supersedes=first, confidence=0.5, speed="slow")
         found = api.get(path).json["verdict"]
         assert (found["confidence"], found["supersedes"], found["speed"]) == (0.5, str(first.uuid), "slow")
+        assert (found["body"]["verdict_id"], found["body"]["phase"]) == (found["verdictId"], "slow")
 
     def test_the_decision_with_every_rule(self, api: Api) -> None:
         advice = an_advice(api.cluster, now=timezone.now())
