@@ -40,7 +40,7 @@ class Verdict(Form):
     suggestion = serializers.ChoiceField(choices=[action.value for action in VerdictAction], source="action")
     implicated = serializers.ListField(child=AnyJson())
     body = WholeVerdict()
-    inputs = AnyJson(source="body.inputs", default=None)
+    inputs = AnyJson(source="body.inputs", default=dict)
     inputHash = serializers.CharField(source="input_hash")
     happenedAt = serializers.DateTimeField(source="happened_at")
     judgedAt = serializers.DateTimeField(source="judged_at")
