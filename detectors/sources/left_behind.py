@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from contextlib import AbstractContextManager, suppress
 from dataclasses import replace
 
+from detectors.catalogue.records import LINE_LIMIT
 from detectors.sources.file_turn import PARTIAL_WAIT, Turn, lines_of, taken_over, written
 from detectors.sources.lines import split
 from detectors.sources.opening import Opened, real_roots
@@ -86,9 +87,10 @@ def _between(turn: Turn, own: FilePosition, newer: Sequence[str], *, empty: bool
 
 
 def _portion(turn: Turn, old: Rotated, start: FilePosition, *, alone: bool) -> Portion | None:
-    chunk = old.read(start.offset, turn.budget)
+    budget = max(turn.budget, LINE_LIMIT + 1)  # one line at least: without any the file would pass for finished
+    chunk = old.read(start.offset, budget)
     written_at = written(old.file.status)
-    whole = len(chunk) < turn.budget
+    whole = len(chunk) < budget
     quiet = old.packed or not (turn.now - PARTIAL_WAIT < written_at <= turn.now)
     takes = whole and quiet and (not alone or old.packed or turn.asked.ended)
     found = split(chunk, start.offset, skipping=start.skipping, take_rest=takes)
