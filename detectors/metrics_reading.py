@@ -69,14 +69,15 @@ def read_metrics(claim: Claim, now: datetime, ask: Ask | None = None) -> bool:
     """One turn over the metrics of a claimed cluster; `False` when somebody else took the claim meanwhile."""
     cluster = claim.cluster
     nodes = frozenset(Node.objects.filter(cluster=cluster).values_list("name", flat=True))
+    feed = Feed.objects.filter(cluster=cluster, attempt=None, source=SOURCE, stream_key=_key(cluster)).first()
     try:
         seen = seen_on(cluster, nodes, ask or asking(cluster))
+        turned = turn(feed.position if feed else {}, seen, _runs(cluster), nodes, now.timestamp())
     except StoreTrouble as trouble:
         return _unseen(claim, str(trouble), now)
-    running = Attempt.objects.filter(job__cluster=cluster, state=JobState.RUNNING.value, started_at__isnull=False)
-    runs = [Run(pk, tuple(on), step) for pk, on, step in running.values_list("pk", "nodes", "last_step")]
-    feed = Feed.objects.filter(cluster=cluster, attempt=None, source=SOURCE, stream_key=_key(cluster)).first()
-    turned = turn(feed.position if feed else {}, seen, runs, nodes, now.timestamp())
+    except Exception as error:  # whoever cannot understand a value sees nothing, and says so
+        log.exception("the metrics of %s cannot be judged", cluster.name)
+        return _unseen(claim, f"they cannot be judged ({type(error).__name__}); the site's log tells where", now)
     try:
         with transaction.atomic():
             _release(claim, now + _pause())
@@ -89,6 +90,11 @@ def read_metrics(claim: Claim, now: datetime, ask: Ask | None = None) -> bool:
         log.info("dropped a turn over the metrics of %s: %s", cluster.name, error)
         return False
     return True
+
+
+def _runs(cluster: Cluster) -> list[Run]:
+    running = Attempt.objects.filter(job__cluster=cluster, state=JobState.RUNNING.value, started_at__isnull=False)
+    return [Run(pk, tuple(on), step) for pk, on, step in running.values_list("pk", "nodes", "last_step")]
 
 
 def _unseen(claim: Claim, reason: str, now: datetime) -> bool:

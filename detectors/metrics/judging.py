@@ -23,6 +23,7 @@ TIMELY = 600.0  # a change over a longer gap happened nobody knows when: it only
 REPLAYS_A_MINUTE = 8.0
 HELD_DOWN = 0x8 | 0x20 | 0x40 | 0x80
 """Hardware slow-down, thermal and power brake; a power cap by software (0x4) is normal."""
+CODES = 10_000  # a larger value is no XID
 ACTIVE = 4.0  # InfiniBand port state
 MEMORY_LOW, MEMORY_FINE = 0.02, 0.04
 Place = tuple[str, str]
@@ -148,7 +149,7 @@ def _code(turn: Judged, place: Place, before: float | None, value: float | None,
     if value is None or before is None or value == before:
         return
     turn.end(place, XID)
-    if value > 0:
+    if 0 < value < CODES:
         when = "" if timely else ", some time since the last look"
         turn.begin(place, XID, f"the last XID became {value:.0f}{when}", codes=(f"{value:.0f}",), timely=timely)
 

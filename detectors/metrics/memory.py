@@ -3,7 +3,7 @@
 It holds the last value of what only tells by its change, and is bounded by the nodes that the scheduler knows.
 """
 
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from typing import Any
 
 FORMAT = 1
@@ -37,9 +37,10 @@ class Memory:
     @classmethod
     def of(cls, state: dict[str, Any]) -> "Memory":
         """From its JSON; anew when it is of another version."""
-        if state.get("v") != FORMAT:
+        names = {one.name for one in fields(cls)}
+        if state.get("v") != FORMAT or set(state) != {*names, "v"}:
             return cls()
-        return cls(**{name: value for name, value in state.items() if name != "v"})
+        return cls(**{name: state[name] for name in names})
 
     def stored(self) -> dict[str, Any]:
         """As JSON."""

@@ -303,6 +303,32 @@ def test_a_server_that_lies_changes_nothing_and_is_told(site: Site, answer: Answ
     assert again(site.attempt).state == JobState.RUNNING.value and again(site.attempt).blind_since is None
 
 
+def test_a_memory_that_cannot_be_understood_is_said_and_stops_nothing_else(site: Site) -> None:
+    site.train(4)
+    feed = Feed.objects.get(source="prometheus")
+    whole = feed.position
+    Feed.objects.filter(pk=feed.pk).update(
+        position={**whole, "parts": {"n02|GPU 1": {"x": "many"}, "n01|GPU 0": 7}}
+    )
+    site.look()
+    cluster = Cluster.objects.get(pk=site.cluster.pk)
+    assert "they cannot be judged" in cluster.metrics_unseen_reason and not HealthEvent.objects.exists()
+    Feed.objects.filter(pk=feed.pk).update(position={**whole, "more": 1})
+    site.look(60)
+    cluster.refresh_from_db()
+    assert cluster.metrics_unseen_since is None
+
+
+def test_absurd_numbers_are_no_codes_and_break_nothing(site: Site) -> None:
+    site.exporter.set("n02", 1, XID=1e300, DBE=1e308, BROKEN_ROWS=1e308, REPLAYS=1e308, POWER=-1e300)
+    site.exporter.set("n03", 0, XID=-4, UTIL=1e300, CLOCK=-1)
+    for _time in range(6):
+        site.look(30)
+    assert Cluster.objects.get(pk=site.cluster.pk).metrics_unseen_since is None
+    assert not HealthEvent.objects.filter(check_name="m.xid").exists()
+    assert Observation.objects.get(topic=TOPIC).value["gpus"] == 6
+
+
 def test_values_that_are_not_numbers_or_old_tell_nothing(site: Site) -> None:
     site.exporter.set("n02", 1, XID=float("nan"), DBE=float("inf"), POWER=float("nan"))
     site.look()
