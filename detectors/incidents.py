@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from django.db import IntegrityError, transaction
-from django.db.models import F
+from django.db.models import F, Q
 from django.db.models.functions import Greatest, Least
 
 from audit.actor_kind import ActorKind
@@ -111,7 +111,8 @@ def look_again(attempt: Attempt, judgement: Judgement, now: datetime) -> None:
         for row in unaware
         if jobs.get(row.attempt.label) == f"{row.attempt.job.number}/{row.attempt.job.epoch}"
     ]
-    Attempt.objects.filter(pk__in=due, judge_due_at=None).update(judge_due_at=now)
+    later = Q(judge_due_at=None) | Q(judge_due_at__gt=now)
+    Attempt.objects.filter(later, pk__in=due).update(judge_due_at=now)
 
 
 def end_quiet(now: datetime) -> int:

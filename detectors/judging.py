@@ -82,7 +82,10 @@ def _own_part(body: dict[str, Any]) -> dict[str, Any]:
     """A verdict and its inputs without what happened elsewhere."""
     own = {name: part for name, part in body.items() if name not in ("inputs", "input_hash", "history")}
     inputs = {name: part for name, part in body.get("inputs", {}).items() if name not in ("around", "nodes")}
-    return {**own, "inputs": inputs}
+    shared = (own.get("outcome") or {}).get("shared") or {}
+    # How many more it struck is the incident's to say.
+    outcome = {**(own.get("outcome") or {}), "shared": shared.get("rule")}
+    return {**own, "outcome": outcome, "inputs": inputs}
 
 
 def _store(attempt: Attempt, judgement: Judgement, latest: Verdict | None, now: datetime) -> Verdict:

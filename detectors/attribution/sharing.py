@@ -54,7 +54,7 @@ def _storage_of_hosts(case: Case, cause: Cause) -> Shared | None:
     hosts = {*cause.named.hosts, *hosts_showing(cause.signature, case)}
     if len(hosts) <= 1:
         return None
-    return Shared("shared.storage_of_hosts", f"{len(hosts)} hosts tell of the same trouble with storage")
+    return Shared("shared.storage_of_hosts", "several hosts tell of the same trouble with storage")
 
 
 def _storage(case: Case, cause: Cause) -> Shared | None:
@@ -71,11 +71,7 @@ def _of_layer(name: str, layer: Layer, case: Case, cause: Cause) -> Shared | Non
     if cause.layer is not layer:
         return None
     others = tuple(one for one in _near(case.facts, cause, CASCADE) if one.layer is layer)
-    return (
-        Shared(f"shared.{name}", f"{_jobs(others)} suffered from {name} at the same time", others)
-        if others
-        else None
-    )
+    return Shared(f"shared.{name}", f"other jobs suffered from {name} at the same time", others) if others else None
 
 
 def _environment(case: Case, cause: Cause) -> Shared | None:
@@ -84,9 +80,7 @@ def _environment(case: Case, cause: Cause) -> Shared | None:
         return None
     others = _alike(_near(case.facts, cause, SAME_IMAGE), cause)
     others = tuple(one for one in others if one.hosts)
-    return (
-        Shared("shared.environment", f"{_jobs(others)} lacked the same on other hosts", others) if others else None
-    )
+    return Shared("shared.environment", "other jobs lacked the same on other hosts", others) if others else None
 
 
 def _same_cause(case: Case, cause: Cause) -> Shared | None:
@@ -97,7 +91,7 @@ def _same_cause(case: Case, cause: Cause) -> Shared | None:
     wanted = OTHERS_AT_ONCE if _broken_hardware(cause) else 1
     if len({one.job for one in others}) < wanted:
         return None
-    return Shared("shared.same_cause", f"{_jobs(others)} failed by the same within a minute", others)
+    return Shared("shared.same_cause", "other jobs failed by the same within a minute", others)
 
 
 def _at_once(case: Case, cause: Cause) -> Shared | None:
@@ -109,7 +103,7 @@ def _at_once(case: Case, cause: Cause) -> Shared | None:
     usual = case.facts.around.usual.failures_a_day * (2 * AT_ONCE / timedelta(days=1))
     if jobs < OTHERS_AT_ONCE or at_least(jobs, usual) >= BY_CHANCE:
         return None
-    return Shared("shared.at_once", f"{_jobs(others)} failed within the same minute", others)
+    return Shared("shared.at_once", "other jobs failed within the same minute", others)
 
 
 def _near(facts: Facts, cause: Cause, reach: timedelta) -> tuple[Neighbour, ...]:
@@ -130,11 +124,6 @@ def _alike(others: tuple[Neighbour, ...], cause: Cause) -> tuple[Neighbour, ...]
 
 def _broken_hardware(cause: Cause) -> bool:
     return bool(cause.named.hosts) and (cause.tier <= 2 or cause.counted)
-
-
-def _jobs(others: tuple[Neighbour, ...]) -> str:
-    jobs = len({one.job for one in others})
-    return f"{jobs} other job{'s' if jobs > 1 else ''}"
 
 
 RULES: tuple[Callable[[Case, Cause], Shared | None], ...] = (
