@@ -104,7 +104,7 @@ class HealthEvent(models.Model):
     codes = models.JSONField(default=list, help_text="Error codes as told, e.g. 79.")
     message = models.CharField(max_length=1000, blank=True, default="")
     advised = models.CharField(max_length=32, blank=True, default="", help_text="What its sender recommends.")
-    source = models.CharField(max_length=32, help_text="Its form: nvsentinel or alertmanager; prometheus: read there.")
+    source = models.CharField(max_length=32, help_text="Its form: nvsentinel, alertmanager or prometheus.")
     agent = models.CharField(max_length=128, blank=True, default="", help_text="Who found it.")
     key = models.CharField(max_length=64, help_text="SHA-256 of what makes two the same.")
     happened_at = models.DateTimeField()

@@ -383,7 +383,7 @@ class Migration(migrations.Migration):
                 (
                     "source",
                     models.CharField(
-                        help_text="Its form: nvsentinel or alertmanager; prometheus: read there.", max_length=32
+                        help_text="Its form: nvsentinel, alertmanager or prometheus.", max_length=32
                     ),
                 ),
                 ("agent", models.CharField(blank=True, default="", help_text="Who found it.", max_length=128)),
