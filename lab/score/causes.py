@@ -35,9 +35,9 @@ CAUSES: dict[str, str] = {
     "is asked.",
     "slow-file-server": "slow steps are judged by their rhythm alone: the kernel's lines on the file server beside "
     "them are not laid to their account.",
-    "two-gpus-at-once": "both nodes are named, and of so small a partition a cap lets one be left out: the surer one.",
-    "bad-node-job-after-job": "the node is left out after its second death; a third restart of the partition within "
-    "ten minutes asks a person (storm_restarts), whatever the cause.",
+    "two-gpus-at-once": "both nodes are named, and a cap lets one node of so small a partition be left out.",
+    "bad-node-job-after-job": "the node is left out after its second death; the third restart of the partition "
+    "within ten minutes asks a person (storm_restarts), whatever the cause.",
     "watcher-job": "a job that never makes a step is asked about on purpose (docs/decisions/0008).",
     # real text
     "real-002 gpu_ecc_uncorrectable": NO_HOST,
