@@ -1,0 +1,71 @@
+"""How many live attempts does one machine carry, and how soon is a fault seen?
+
+`python -m benchmarks.many_attempts [--attempts 100,1000,10000] [--seconds 60] [--workers 2]`. For each size a private
+MariaDB and Redis, a writer with one line a second into the log of each attempt (every fifth a step), Celery workers
+and a beat. After 40 s, 60 attempts break at random moments: a crash, a hang that a rank tells, a loss that is no
+number. Writer, database, workers and beat share the machine's cores; their shares are told apart.
+"""
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from benchmarks.machine import machine_line
+from lab.stores.stores import Stores
+
+HEAD = (
+    "| attempts | lag p50 s | p95 | max | faults seen | logs read p50 s ago | p95 | over 5 s, first → last | "
+    "cores: workers | database | beat | writer | memory of all workers MB (shared once) |\n"
+    "|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|"
+)
+
+
+def main() -> int:
+    """Print a row of the table for each size; 1 when one of them could not be measured."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.many_attempts")
+    parser.add_argument("--attempts", default="100,1000,10000")
+    parser.add_argument("--seconds", type=int, default=60)
+    parser.add_argument("--workers", type=int, default=2)
+    asked = parser.parse_args()
+    print(f"`python -m benchmarks.many_attempts {' '.join(sys.argv[1:])}`\n\n{machine_line()}\n\n{HEAD}", flush=True)
+    for count in map(int, asked.attempts.split(",")):
+        with Stores(Path(tempfile.mkdtemp(prefix="rk-stores-"))) as stores:
+            told = _run(count, asked.seconds, asked.workers, stores)
+        if told is None:
+            return 1
+        print(_row(told), flush=True)
+    return 0
+
+
+def _run(count: int, seconds: int, workers: int, stores: Stores) -> dict[str, Any] | None:
+    """One size, in a process of its own; what it printed."""
+    command = [sys.executable, "-m", "benchmarks.crowd", str(count), str(seconds), str(workers)]
+    run = subprocess.run(
+        command, env={**os.environ, **stores.environment}, stdout=subprocess.PIPE, check=False, timeout=seconds + 600
+    )
+    if run.returncode:
+        print(f"{count} attempts could not be measured; see above.", file=sys.stderr)
+        return None
+    answer: dict[str, Any] = json.loads(run.stdout.splitlines()[-1])
+    return answer
+
+
+def _row(told: Mapping[str, Any]) -> str:
+    lag, cpu, ages = told["lag_p50_p95_max"] or ["–"] * 3, told["cpu"], told["ages"]
+    middle = ages[len(ages) // 2]
+    cells = [
+        told["attempts"], *lag, f"{told['faults']} of {told['faults'] + told['missed']}", *middle[:2],
+        f"{ages[0][2]:.0f} → {ages[-1][2]:.0f}", *(cpu.get(name, "–") for name in ("workers", "database", "beat", "writer")),
+        f"{told['resident_mb']} ({told['proportional_mb']})",
+    ]  # fmt: skip
+    return f"| {' | '.join(map(str, cells))} |"
+
+
+if __name__ == "__main__":
+    sys.exit(main())
