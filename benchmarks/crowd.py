@@ -19,6 +19,7 @@ from typing import Any
 
 import psutil
 from django.db import connection
+from django.db.models import Sum
 
 from benchmarks.fresh_site import prepare
 from benchmarks.stations import percentile
@@ -31,7 +32,7 @@ WARM = 40  # seconds: every log is opened for the first time, which costs more t
 AFTER = 15  # seconds in which the last faults may still be seen
 LOOK = 0.2  # seconds between two looks for anomalies: a lag is too long by at most this
 CELERY = [sys.executable, "-m", "celery", "--quiet", "-A", "recovery_site.celery"]
-BEAT = ["beat", "--scheduler", "celery.beat:Scheduler", "--schedule", ""]
+BEAT = ["beat", "--scheduler", "celery.beat:Scheduler", "--schedule"]
 
 
 @dataclass
@@ -81,7 +82,8 @@ def seed(folder: Path, count: int) -> dict[int, int]:
         [
             Job(
                 cluster=cluster, number=number + 1, name="train", user="trainer", user_id=os.getuid(), node_count=1,
-                partition="main", work_dir=str(folder), stdout=str(folder / "slurm-%j.out"), created_at=now, seen_at=now,
+                partition="main", work_dir=str(folder), stdout=str(folder / "slurm-%j.out"),
+                created_at=now, seen_at=now,
             )
             for number in range(count)
         ],
@@ -121,6 +123,41 @@ def main() -> int:
 def _measure(
     folder: Path, keys: Mapping[int, int], size: tuple[int, int, int], started: list[subprocess.Popen[bytes]]
 ) -> dict[str, Any]:
+    count, seconds, _workers = size
+    shares = _start(folder, size, started)
+    seen = Seen()
+    ages: list[list[float]] = []
+    began, turns = time.time(), -1
+    while (passed := time.time() - began) < WARM + seconds:
+        seen.look()
+        if passed >= WARM and turns < 0:
+            turns = _turns()
+            for share in shares.values():
+                share.began = share.seconds()
+        if passed >= WARM + len(ages) * seconds / 4:
+            ages.append(_ages())
+            shares["workers"].weigh()
+        time.sleep(LOOK)
+    spent = {name: share.seconds() - share.began for name, share in shares.items() if share.process.is_running()}
+    turns = _turns() - turns
+    ages.append(_ages())
+    late = time.time() + AFTER
+    while time.time() < late:
+        seen.look()
+        time.sleep(LOOK)
+    return {
+        "attempts": count,
+        **_lags(folder, keys, seen),
+        "turns_a_second": round(turns / seconds),
+        "cpu": {name: round(used / seconds, 3) for name, used in spent.items()},
+        "resident_mb": round(shares["workers"].resident),
+        "proportional_mb": round(shares["workers"].proportional),
+        "ages": ages,
+    }
+
+
+def _start(folder: Path, size: tuple[int, int, int], started: list[subprocess.Popen[bytes]]) -> dict[str, Share]:
+    """Start writer, workers and beat; the parts whose cost is told."""
     count, seconds, workers = size
     own = {**os.environ, "REKINDLE_SHARDS": str(workers)}
 
@@ -129,41 +166,11 @@ def _measure(
         return Share(psutil.Process(started[-1].pid))
 
     length = [str(count), str(WARM + seconds), str(FAULTS), str(WARM)]
-    shares = {
+    return {
         "writer": start([sys.executable, "-m", "benchmarks.crowd_writer", str(folder), *length]),
         "workers": start([*CELERY, "worker", "--pool", "prefork", "--concurrency", str(workers)]),
-        "beat": start([*CELERY, *BEAT[:-1], str(folder.parent / "beat")]),
+        "beat": start([*CELERY, *BEAT, str(folder.parent / "beat")]),
         "database": Share(psutil.Process(_database())),
-        "measuring": Share(psutil.Process()),
-    }
-    seen, ages = Seen(), []
-    began = time.time()
-    measured = False
-    while (passed := time.time() - began) < WARM + seconds:
-        seen.look()
-        if passed >= WARM and not measured:
-            measured = True
-            for share in shares.values():
-                share.began = share.seconds()
-        if passed >= WARM + len(ages) * seconds / 4:
-            ages.append(_ages())
-            shares["workers"].weigh()
-        time.sleep(LOOK)
-    spent = {name: share.seconds() - share.began for name, share in shares.items() if share.process.is_running()}
-    ages.append(_ages())
-    late = time.time() + AFTER
-    while time.time() < late:
-        seen.look()
-        time.sleep(LOOK)
-    return {
-        "attempts": count,
-        "seconds": seconds,
-        **_lags(folder, keys, seen),
-        "cpu": {name: round(used / seconds, 3) for name, used in spent.items()},
-        "resident_mb": round(shares["workers"].resident),
-        "proportional_mb": round(shares["workers"].proportional),
-        "ages": ages,
-        "lines": (folder / "lines").read_text().split(),
     }
 
 
@@ -190,6 +197,11 @@ def _ages() -> list[float]:
     if len(ages) < 2:
         return [0.0, 0.0, 0.0]
     return [round(percentile(ages, 50), 2), round(percentile(ages, 95), 2), float(sum(age > 5 for age in ages))]
+
+
+def _turns() -> int:
+    """How many turns over a log brought something new so far."""
+    return int(Feed.objects.aggregate(turns=Sum("revision"))["turns"] or 0)
 
 
 def _database() -> int:

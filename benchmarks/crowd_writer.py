@@ -1,9 +1,9 @@
-"""Who writes the logs of thousands of attempts? `python -m benchmarks.crowd_writer FOLDER COUNT SECONDS FAULTS WARM`
+"""Who writes the logs of thousands of attempts? `crowd_writer FOLDER COUNT SECONDS FAULTS WARM`.
 
 One line a second into each of COUNT files for SECONDS, spread evenly over the second; every fifth is a step. FAULTS
-attempts break, each once, at random moments after WARM seconds: `FOLDER/faults` gets a line for each as soon as the
-proving line stands in its log: number of the file, kind of the anomaly, seconds since 1970. `FOLDER/lines` holds how
-many lines were written, and how late the latest was.
+attempts break, each once, at random moments after WARM seconds: `FOLDER/faults` gets a line for each once the
+proving line stands in its log: number of the file, kind of the anomaly, seconds since 1970. `FOLDER/lines` holds
+how many lines were written, and how late the latest was.
 """
 
 import os
@@ -25,8 +25,8 @@ DULL = (
 CRASH = ("[rank3]: RuntimeError: CUDA error: uncorrectable ECC error encountered",)
 HANG = (
     "[rank1]:[E1129 10:00:00.000000000 ProcessGroupNCCL.cpp:632] [Rank 1] Watchdog caught collective operation"
-    " timeout: WorkNCCL(SeqNum=812, OpType=ALLREDUCE, NumelIn=1048576, NumelOut=1048576, Timeout(ms)=600000) ran for"
-    " 600010 milliseconds before timing out.",
+    " timeout: WorkNCCL(SeqNum=812, OpType=ALLREDUCE, NumelIn=1048576, NumelOut=1048576, Timeout(ms)=600000) ran"
+    " for 600010 milliseconds before timing out.",
 )
 KINDS = ("crash", "hang", "nan")
 
@@ -35,14 +35,14 @@ def step_line(number: int, loss: str) -> str:
     """A step as Megatron-LM prints it, without a stamp: its moment is that of the read."""
     return (
         f" iteration {number:8d}/  500000 | consumed samples: {number * 256:12d} | elapsed time per iteration (ms):"
-        f" 5000.0 | throughput per GPU (TFLOP/s/GPU): 401.2 | learning rate: 1.500000E-04 | global batch size:   256 |"
-        f" lm loss: {loss} | loss scale: 1.0 | grad norm: 0.412 | number of skipped iterations:   0 |"
+        f" 5000.0 | throughput per GPU (TFLOP/s/GPU): 401.2 | learning rate: 1.500000E-04 | global batch size:"
+        f"   256 | lm loss: {loss} | loss scale: 1.0 | grad norm: 0.412 | number of skipped iterations:   0 |"
     )
 
 
 @dataclass
 class Writer:
-    """All files, open. `plan`: by second, the files that break then, and how. `nan`: how many such steps are left."""
+    """All files, open. `plan`: by second, the files that break then, and how. `nan`: such steps still to come."""
 
     folder: Path
     files: list[int]
@@ -92,7 +92,9 @@ def plan_of(count: int, seconds: int, faults: int, warm: int) -> dict[int, dict[
 def main() -> int:
     """Write until the time is over."""
     folder, count, seconds, faults, warm = Path(sys.argv[1]), *map(int, sys.argv[2:6])
-    resource.setrlimit(resource.RLIMIT_NOFILE, (count + 100, max(count + 100, resource.getrlimit(resource.RLIMIT_NOFILE)[1])))
+    resource.setrlimit(
+        resource.RLIMIT_NOFILE, (count + 100, max(count + 100, resource.getrlimit(resource.RLIMIT_NOFILE)[1]))
+    )
     flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT
     files = [os.open(folder / f"slurm-{number + 1}.out", flags, 0o644) for number in range(count)]
     writer = Writer(folder, files, plan_of(count, seconds, faults, warm))

@@ -1,9 +1,9 @@
 """How many live attempts does one machine carry, and how soon is a fault seen?
 
-`python -m benchmarks.many_attempts [--attempts 100,1000,10000] [--seconds 60] [--workers 2]`. For each size a private
-MariaDB and Redis, a writer with one line a second into the log of each attempt (every fifth a step), Celery workers
-and a beat. After 40 s, 60 attempts break at random moments: a crash, a hang that a rank tells, a loss that is no
-number. Writer, database, workers and beat share the machine's cores; their shares are told apart.
+`python -m benchmarks.many_attempts [--attempts 100,1000,10000] [--seconds 60] [--workers 2]`. For each size a
+private MariaDB and Redis, a writer with one line a second into the log of each attempt (every fifth a step), Celery
+workers and a beat. After 40 s, 60 attempts break at random moments: a crash, a hang that a rank tells, a loss
+that is no number. Writer, database, workers and beat share the machine's cores; their shares are told apart.
 """
 
 import argparse
@@ -19,11 +19,11 @@ from typing import Any
 from benchmarks.machine import machine_line
 from lab.stores.stores import Stores
 
-HEAD = (
-    "| attempts | lag p50 s | p95 | max | faults seen | logs read p50 s ago | p95 | over 5 s, first → last | "
-    "cores: workers | database | beat | writer | memory of all workers MB (shared once) |\n"
-    "|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|"
-)
+COLUMNS = (
+    "attempts", "lag p50 s", "p95", "max", "faults seen", "logs read p50 s ago", "p95", "over 5 s, first → last",
+    "turns/s", "cores: workers", "database", "beat", "writer", "memory of all workers MB (shared once)",
+)  # fmt: skip
+PARTS = ("workers", "database", "beat", "writer")
 
 
 def main() -> int:
@@ -33,7 +33,8 @@ def main() -> int:
     parser.add_argument("--seconds", type=int, default=60)
     parser.add_argument("--workers", type=int, default=2)
     asked = parser.parse_args()
-    print(f"`python -m benchmarks.many_attempts {' '.join(sys.argv[1:])}`\n\n{machine_line()}\n\n{HEAD}", flush=True)
+    print(f"`python -m benchmarks.many_attempts {' '.join(sys.argv[1:])}`\n\n{machine_line()}\n")
+    print(f"| {' | '.join(COLUMNS)} |\n|{'--:|' * len(COLUMNS)}", flush=True)
     for count in map(int, asked.attempts.split(",")):
         with Stores(Path(tempfile.mkdtemp(prefix="rk-stores-"))) as stores:
             told = _run(count, asked.seconds, asked.workers, stores)
@@ -47,7 +48,11 @@ def _run(count: int, seconds: int, workers: int, stores: Stores) -> dict[str, An
     """One size, in a process of its own; what it printed."""
     command = [sys.executable, "-m", "benchmarks.crowd", str(count), str(seconds), str(workers)]
     run = subprocess.run(
-        command, env={**os.environ, **stores.environment}, stdout=subprocess.PIPE, check=False, timeout=seconds + 600
+        command,
+        env={**os.environ, **stores.environment},
+        stdout=subprocess.PIPE,
+        check=False,
+        timeout=seconds + 600,
     )
     if run.returncode:
         print(f"{count} attempts could not be measured; see above.", file=sys.stderr)
@@ -57,13 +62,18 @@ def _run(count: int, seconds: int, workers: int, stores: Stores) -> dict[str, An
 
 
 def _row(told: Mapping[str, Any]) -> str:
-    lag, cpu, ages = told["lag_p50_p95_max"] or ["–"] * 3, told["cpu"], told["ages"]
+    ages = told["ages"]
     middle = ages[len(ages) // 2]
     cells = [
-        told["attempts"], *lag, f"{told['faults']} of {told['faults'] + told['missed']}", *middle[:2],
-        f"{ages[0][2]:.0f} → {ages[-1][2]:.0f}", *(cpu.get(name, "–") for name in ("workers", "database", "beat", "writer")),
+        told["attempts"],
+        *(told["lag_p50_p95_max"] or ["–"] * 3),
+        f"{told['faults']} of {told['faults'] + told['missed']}",
+        *middle[:2],
+        f"{ages[0][2]:.0f} → {ages[-1][2]:.0f}",
+        told["turns_a_second"],
+        *(told["cpu"].get(part, "–") for part in PARTS),
         f"{told['resident_mb']} ({told['proportional_mb']})",
-    ]  # fmt: skip
+    ]
     return f"| {' | '.join(map(str, cells))} |"
 
 

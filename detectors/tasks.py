@@ -17,7 +17,8 @@ from detectors.store_reading import read_cluster
 from workloads.models import Attempt
 
 log = logging.getLogger(__name__)
-LONGEST = timedelta(seconds=10)  # of one task: another worker takes what is left
+LONGEST = timedelta(seconds=3)
+"""Of one task: the next one takes what is left, and observing, judging and deciding get their turn between."""
 JUDGED_AT_ONCE = 200
 
 

@@ -1,8 +1,10 @@
 """Which tasks run, how often? Every task may run twice, late, or not at all."""
 
+import gc
 import os
 
 from celery import Celery
+from celery.signals import worker_process_init
 from django.conf import settings
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "recovery_site.settings")
@@ -27,6 +29,16 @@ app.conf.update(
     timezone="UTC",
     beat_max_loop_interval=1,
 )
+
+
+@worker_process_init.connect  # type: ignore[untyped-decorator]  # Celery has no types
+def collect_less_often(**_told: object) -> None:
+    """A batch of attempts makes thousands of objects that live as long as it does: looking through them again and
+    again took a tenth of a worker's time (measured with 1,000 attempts)."""
+    gc.freeze()
+    gc.set_threshold(100_000, 50, 100)
+
+
 app.autodiscover_tasks(["workloads", "detectors", "advisor_api"])
 app.conf.beat_schedule = {
     "observe due clusters": {
