@@ -382,9 +382,7 @@ class Migration(migrations.Migration):
                 ),
                 (
                     "source",
-                    models.CharField(
-                        help_text="Its form: nvsentinel, alertmanager or prometheus.", max_length=32
-                    ),
+                    models.CharField(help_text="Its form: nvsentinel, alertmanager or prometheus.", max_length=32),
                 ),
                 ("agent", models.CharField(blank=True, default="", help_text="Who found it.", max_length=128)),
                 ("key", models.CharField(help_text="SHA-256 of what makes two the same.", max_length=64)),
