@@ -7,7 +7,7 @@ prove nothing: the first 1 KiB and the 256 bytes before the offset are compared,
 import hashlib
 import os
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any, Self
 
 HEAD = 1024
@@ -51,7 +51,7 @@ class FilePosition:
 
     def stored(self) -> dict[str, Any]:
         """As JSON values."""
-        return asdict(self)
+        return dict(vars(self))
 
     def unchanged(self, status: os.stat_result) -> bool:
         """Whether nobody has written since: no need to open it."""
