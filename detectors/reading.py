@@ -13,6 +13,7 @@ from datetime import datetime, timedelta
 from django.db import IntegrityError
 
 from detectors.attribution.symptoms import is_cause
+from detectors.catalogue.detector import State
 from detectors.catalogue.gpu_use import GpuUse
 from detectors.catalogue.health import BASIS
 from detectors.catalogue.kind import JUDGED_ALIVE, AnomalyKind
@@ -36,6 +37,7 @@ from workloads.models import Attempt
 
 log = logging.getLogger(__name__)
 TOGETHER = 250  # attempts stored in one transaction: short enough for the other writers
+_FORGOTTEN: State = {}
 
 
 @dataclass(frozen=True)
@@ -111,11 +113,17 @@ def turned_of(news: News, past: Past, shared: Shared, now: datetime) -> Turned:
         outcome=outcome,
         sight=sight,
         past=past,
-        states={name: state for name, state in outcome.states.items() if before.get(name) != state},
+        states=_changed(before, outcome.states),
         settle=timedelta(seconds=limits["settle_seconds"]),
         cascade=timedelta(seconds=limits["cascade_seconds"]),
         catalogue=entries.version,
     )
+
+
+def _changed(before: Mapping[str, State], after: Mapping[str, State]) -> dict[str, State]:
+    """The memories to store. One that says nothing any more becomes an empty one."""
+    now = dict.fromkeys(before, _FORGOTTEN) | dict(after)
+    return {name: state for name, state in now.items() if before.get(name) != state}
 
 
 def _with_warnings(attempt: Attempt, outcome: Outcome, past: Past, warnings: EarlyWarnings) -> Outcome:

@@ -29,7 +29,7 @@ def turn(
     again, with the same key and a higher count, whenever new lines belong to them; `Outcome.ended` names
     findings that the records refuted. The result does not depend on how records are cut into turns, except for
     hangs, which depend on `now`. A few megabytes a turn keep memory small. A state that says no more than none is
-    left out unless there was one before: most detectors of a healthy attempt know nothing.
+    left out, also where there was one before: most detectors of a healthy attempt know nothing.
     """
     reader = Reader(_usable(states.get(READER)), context)
     readings = reader.read(records)
@@ -44,7 +44,7 @@ def turn(
         ended += step.ended
         known = step.known
     return Outcome(
-        states={name: state for name, state in made.items() if name in states or state != _blank().get(name)},
+        states={name: state for name, state in made.items() if state != _blank().get(name)},
         findings=tuple(findings),
         progress=known.progress,
         points=known.points,
