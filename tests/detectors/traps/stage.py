@@ -13,6 +13,8 @@ from typing import Any
 
 from advisor_api.deciding import decide_all_due
 from advisor_api.models import Advice
+from detectors.catalogue.records import Turn
+from detectors.catalogue.turning import turn as catalogue_turn
 from detectors.claims import claim_due
 from detectors.judging import judge
 from detectors.models import Anomaly, Verdict
@@ -30,12 +32,16 @@ ACTS = frozenset({"restart", "terminate"})
 
 @dataclass
 class Stage:
-    """`rows` is what the scheduler lists; `at` is where the story stands, in seconds since its start."""
+    """`rows` is what the scheduler lists; `at` is where the story stands, in seconds since its start.
+
+    `turn` may look on at what the detectors are given.
+    """
 
     folder: Path
     cluster: Cluster = field(init=False)
     scheduler: ScriptedScheduler = field(init=False)
     at: float = 0.0
+    turn: Turn = catalogue_turn
 
     def __post_init__(self) -> None:
         self.cluster = Cluster.objects.create(
@@ -116,7 +122,7 @@ class Stage:
         for _batch in range(10):
             if not (attempts := claim_due(0, 1, self.now)):
                 break
-            read_attempts(attempts, self.now)
+            read_attempts(attempts, self.now, self.turn)
         due = Attempt.objects.filter(judge_due_at__lte=self.now).select_related("job__cluster")
         for attempt in due.order_by("pk"):
             judge(attempt, self.now)

@@ -1,10 +1,15 @@
 """Traps 1, 2 and 31: does text that speaks of failures, or to whoever reads it, change anything?"""
 
 import json
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from datetime import datetime
+from typing import Any
 
 import pytest
 
+from detectors.catalogue.records import LINE_LIMIT, Context, Outcome, Record
+from detectors.catalogue.turning import turn
 from detectors.models import Anomaly, Excerpt, Verdict
 from lab.texts.struck import Struck
 from lab.texts.texts import TEXTS
@@ -62,10 +67,48 @@ def test_trap_02_what_the_watcher_says_about_others_is_not_about_itself(stage: S
     assert (stage.kinds(), stage.acts()) == ([], [])
 
 
+class Lengths:
+    """The detectors, and the longest line that each turn over job 7 gave them."""
+
+    def __init__(self) -> None:
+        self.longest: list[int] = []
+
+    def __call__(
+        self, states: Mapping[str, Mapping[str, Any]], records: Sequence[Record], context: Context, now: datetime
+    ) -> Outcome:
+        if records and "n01" in context.nodes:
+            self.longest.append(max(len(record.line) for record in records))
+        return turn(states, records, context, now)
+
+
+@pytest.mark.parametrize(
+    ("length", "end"), [(LINE_LIMIT + 1, "\n"), (LINE_LIMIT + 1, ""), (1 << 20, "\r"), (10 << 20, "\n")]
+)
+def test_trap_31_a_line_of_any_length_is_cut_before_anybody_looks_at_it(
+    stage: Stage, length: int, end: str
+) -> None:
+    """In one chunk, over several chunks, as a progress bar, and without an end yet."""
+    stage.turn = lengths = Lengths()
+    stage.submit()
+    stage.train(1, 10)
+    before = len(lengths.longest)
+    with stage.path().open("a") as file:
+        file.write("#" * length + end)
+    for _turn in range(5):
+        stage.at += 5
+        stage.look()
+    stage.say("", *spoken("own_words"))
+    stage.train(11, 12)
+    seen = lengths.longest[before:]
+    assert max(seen) == LINE_LIMIT
+    assert (stage.attempt().last_step, stage.kinds()) == (12, [])  # what comes behind it is read
+
+
 def test_trap_31_hostile_lines_are_stored_safe_and_change_no_verdict(stage: Stage) -> None:
     """Two jobs end alike, and one has printed escape codes, markup, orders to a model and a line of 10 MB."""
     hostile = [*spoken("raw"), *spoken("own_words")]
     assert max(len(line) for line in hostile) > 5_000_000
+    stage.turn = lengths = Lengths()
     for number, nodes in ((7, ("n01", "n02")), (8, ("n03", "n04"))):
         stage.submit(number, nodes=nodes)
     for step in range(1, 11):
@@ -79,6 +122,7 @@ def test_trap_31_hostile_lines_are_stored_safe_and_change_no_verdict(stage: Stag
         stage.fail(number)
         stage.show(replace(stage.row(number), nodes=stage.attempt(number).nodes))
     stage.wait(60)
+    assert max(lengths.longest) == LINE_LIMIT
     hurt, plain = stage.verdict(7), stage.verdict(8)
     assert hurt is not None and plain is not None
     same = ("kind", "layer", "signature", "evidence_status", "confidence", "action")
