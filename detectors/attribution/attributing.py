@@ -9,6 +9,7 @@ from detectors.attribution.body import Quotes, write_body
 from detectors.attribution.candidates import open_case
 from detectors.attribution.causes import name_cause
 from detectors.attribution.ending import NEVER
+from detectors.attribution.enriching import enriched
 from detectors.attribution.facts import Facts
 from detectors.attribution.following import failed, unexplained
 from detectors.attribution.judgement import Implicated, Judgement
@@ -54,9 +55,11 @@ def attribute(facts: Facts, now: datetime) -> Judgement:
         body={},
         headline=_COUNT.sub("", cause.sentence),
         died_on=died_on(weighed, cause),
+        blamed=weighed.excludable,
         shared=weighed.shared,
     )
-    return replace(judgement, body=write_body(judgement, weighed, search, remedy, quotes))
+    whole = replace(judgement, body=write_body(judgement, weighed, search, remedy, quotes))
+    return enriched(whole, ordered.answers, ordered)
 
 
 def sentence_of(weighed: Weighed) -> str:

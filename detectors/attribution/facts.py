@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
+from detectors.attribution.answers import Answer, answers_in_order
 from detectors.attribution.surroundings import Surroundings
 from detectors.attribution.witnesses import Witnesses
 from detectors.catalogue.kind import AnomalyKind
@@ -152,7 +153,7 @@ class Facts:
     """Everything a verdict is computed from. `ranks`: pairs of global rank and host.
 
     `health`: what others told about the attempt's nodes, as symptoms; they count beside its own when it failed.
-    `around`: what else happened in the cluster.
+    `around`: what else happened in the cluster. `answers`: what providers said about an earlier verdict on it.
     """
 
     attempt: AttemptFacts
@@ -164,6 +165,7 @@ class Facts:
     witnesses: Witnesses = field(default_factory=Witnesses)
     health: tuple[Symptom, ...] = ()
     around: Surroundings = field(default_factory=Surroundings)
+    answers: tuple[Answer, ...] = ()
 
     def in_order(self) -> "Facts":
         """The same facts in the one order that counts: equal sets of facts become equal."""
@@ -176,11 +178,14 @@ class Facts:
             witnesses=self.witnesses.in_order(),
             health=_symptoms_in_order(self.health),
             around=self.around.in_order(),
+            answers=answers_in_order(self.answers),
         )
 
     def canonical(self) -> dict[str, Any]:
-        """As JSON values, in order; times in ISO 8601 with offset."""
+        """As JSON values, in order; times in ISO 8601 with offset. Without providers nothing is said of answers."""
         made: dict[str, Any] = json.loads(json.dumps(dataclasses.asdict(self.in_order()), default=_plain))
+        if not made["answers"]:
+            del made["answers"]
         return made
 
     def input_hash(self) -> str:

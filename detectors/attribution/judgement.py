@@ -46,7 +46,7 @@ class Judgement:
     """A verdict before it is stored. `body` is the whole of it (schema 1.0) as JSON values.
 
     `headline`: the cause without hosts. `died_on`: nodes on which it died without a word, as far as it is not known
-    that they had no part in it.
+    that they had no part in it. `blamed`: hosts that our own evidence proves broken, whatever others answered.
     """
 
     kind: AnomalyKind
@@ -64,4 +64,5 @@ class Judgement:
     body: dict[str, Any]
     headline: str = ""
     died_on: tuple[str, ...] = ()
+    blamed: tuple[str, ...] = ()
     shared: Shared | None = None

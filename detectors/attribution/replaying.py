@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
+from detectors.attribution.answers import read_answer
 from detectors.attribution.attributing import attribute
 from detectors.attribution.facts import AttemptFacts, EarlierAttempt, Facts, NodeFacts, Quote, Symptom, Versions
 from detectors.attribution.judgement import Judgement
@@ -40,6 +41,7 @@ def read_facts(stored: Stored) -> Facts:
         witnesses=_witnesses(stored["witnesses"]),
         health=tuple(_symptom(one) for one in stored["health"]),
         around=_around(stored["around"]),
+        answers=tuple(read_answer(one) for one in stored.get("answers", ())),
     )
 
 
