@@ -18,6 +18,7 @@ class EventType(Word):
     ANOMALY = "anomaly", "Anomaly", "danger"
     HEALTH = "health", "Node health told", "warning"
     VERDICT = "verdict", "Verdict", "primary"
+    PROVIDER = "provider", "Asked outside", "secondary"
     INCIDENT = "incident", "Incident", "warning"
     ADVICE = "advice", "Advice", "primary"
     NO_ADVICE = "no_advice", "Left alone", "secondary"

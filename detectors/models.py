@@ -4,6 +4,7 @@ import uuid
 
 from django.db import models
 
+import detectors.provider_models  # noqa: F401  # its tables are this room's
 from detectors.attribution.action import VerdictAction
 from detectors.attribution.evidence_status import EvidenceStatus
 from detectors.catalogue import site

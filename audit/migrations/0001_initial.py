@@ -58,6 +58,7 @@ class Migration(migrations.Migration):
                             ("anomaly", "Anomaly"),
                             ("health", "Node health told"),
                             ("verdict", "Verdict"),
+                            ("provider", "Asked outside"),
                             ("incident", "Incident"),
                             ("advice", "Advice"),
                             ("no_advice", "Left alone"),
