@@ -1,18 +1,20 @@
 """What do the lines of a log store mean for the attempts of its cluster? The news of each, as from files."""
 
 from collections import defaultdict
-from collections.abc import Sequence, Set
+from collections.abc import Collection, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 from django.db.models import Q
 
 from detectors.catalogue.records import LINE_LIMIT, Record
 from detectors.catalogue.texts import text_of
+from detectors.catalogue.turning import FORMAT, READER
 from detectors.gathering import News, Stored, StreamNews, ask, stream_key
-from detectors.models import Feed
+from detectors.models import Feed, Watch
 from detectors.sources.source import Asked, Found, Known, Portion, Position, Stream
-from detectors.stores.belonging import GRACE, Run, safe_host, safe_rank
+from detectors.stores.belonging import CLOCKS, GRACE, Run, safe_host, safe_rank
 from detectors.stores.store import SECOND, Labels, Line
 from schedulers.states import FINAL
 from workloads.models import Attempt, Cluster
@@ -20,8 +22,12 @@ from workloads.models import Attempt, Cluster
 LATE = timedelta(seconds=GRACE)
 STREAMS = 4096  # of one attempt; the lines of any more share one
 PARTS = 1000  # lines in one entry of a store: a shipper may send a traceback as one
+JOBS = 500  # asked for in one query
 REST = "other streams"
-DOUBT = "its lines fit another attempt of the job as well: map the label restart to the restart count"
+DOUBT = (
+    "its lines fit another attempt of the job as well: map the label restart to the restart count, or let its "
+    "lines begin with the time"
+)
 
 
 @dataclass
@@ -65,21 +71,65 @@ class Told:
 
 
 def runs_between(cluster: Cluster, oldest: int, newest: int) -> list[Run]:
-    """The attempts that may have written lines between two moments (ns since 1970), in one query."""
+    """The attempts that may have written lines between two moments (ns since 1970), in one query.
+
+    Two more where a job had another attempt before.
+    """
     since = datetime.fromtimestamp(oldest // SECOND - GRACE - 1, UTC)
-    until = datetime.fromtimestamp(newest // SECOND + 1, UTC)
-    rows = Attempt.objects.filter(
+    until = datetime.fromtimestamp(newest // SECOND + CLOCKS + 1, UTC)
+    found = Attempt.objects.filter(
         Q(ended_at__gte=since) | Q(ended_at=None) & ~Q(state__in=[state.value for state in FINAL]),
         job__cluster=cluster,
         started_at__lte=until,
-    ).values_list(
-        "pk", "index", "job__number", "job__array_job", "job__array_task", "nodes", "started_at", "ended_at"
     )
+    rows = list(
+        found.values_list(
+            "pk",
+            "job",
+            "index",
+            "job__number",
+            "job__array_job",
+            "job__array_task",
+            "nodes",
+            "started_at",
+            "ended_at",
+        )
+    )
+    others, offsets = _others({job for _pk, job, index, *_rest in rows if index > 0})
     return [
-        Run(pk, index, names_of(number, array, task), frozenset(nodes), _ns(started), _ns(ended) if ended else None)
-        for pk, index, number, array, task, nodes, started, ended in rows
+        Run(
+            pk,
+            index,
+            names_of(number, array, task),
+            frozenset(nodes),
+            _ns(started),
+            _ns(ended) if ended else None,
+            others.get(job, frozenset()) - frozenset(nodes) if nodes else frozenset(),
+            offsets.get(pk, {}),
+        )
+        for pk, job, index, number, array, task, nodes, started, ended in rows
         if started is not None
     ]
+
+
+def _others(jobs: Collection[int]) -> tuple[dict[int, frozenset[str]], dict[int, dict[str, float]]]:
+    """Of jobs with several attempts: all nodes of each, and the zones that each attempt's lines have shown."""
+    nodes: dict[int, set[str]] = defaultdict(set)
+    offsets = {}
+    keys = sorted(jobs)
+    for start in range(0, len(keys), JOBS):
+        some = keys[start : start + JOBS]
+        for job, names in Attempt.objects.filter(job__in=some).values_list("job", "nodes"):
+            nodes[job].update(names)
+        readers = Watch.objects.filter(attempt__job__in=some, detector=READER)
+        for attempt, state in readers.values_list("attempt", "state"):
+            offsets[attempt] = _offsets(state)
+    return {job: frozenset(names) for job, names in nodes.items()}, offsets
+
+
+def _offsets(state: Mapping[str, Any]) -> dict[str, float]:
+    known = state.get("zones", {}).get("offsets", {}) if state.get("v") == FORMAT else {}
+    return {form: float(seconds) for form, seconds in known.items()}
 
 
 def news_of(

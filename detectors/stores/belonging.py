@@ -1,22 +1,31 @@
 """Which attempt does a line of a store belong to? (decisions 8)
 
 A line belongs to the attempt whose job and time, from the start to 300 s after the end, fit; with a label for the
-restart count that must fit, too. A line of a node belongs to the attempt that ran there then. What fits several
-belongs to none and is counted.
+restart count that must fit, too. Without one, after a requeue, two facts tell attempts apart (docs/decisions 0011):
+the line's node is one that only the other attempt had; or the line begins with a stamp of a time at which the next
+attempt ran already, as a requeued job starts only when nothing of it runs any more. A line of a node belongs to the
+attempt that ran there then. What fits several belongs to none and is counted.
 """
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 from detectors.stores.store import SECOND, Labels, Line
+from detectors.stores.written import written_at
 
 GRACE = 300  # seconds after the end in which lines of a job still arrive
+CLOCKS = 5  # seconds by which the clocks of a node, a store and the scheduler may differ
 
 
 @dataclass(frozen=True)
 class Run:
-    """An attempt as far as lines are assigned to it. `jobs`: what its job is called; times in ns since 1970."""
+    """An attempt as far as lines are assigned to it. `jobs`: what its job is called; times in ns since 1970.
+
+    `elsewhere`: nodes that other attempts of its job had, and not this one. `offsets`: the zones, in seconds, in
+    which it prints each form of stamp, as far as its lines have shown.
+    """
 
     attempt: int
     index: int
@@ -24,10 +33,16 @@ class Run:
     nodes: frozenset[str]
     start: int
     end: int | None
+    elsewhere: frozenset[str] = frozenset()
+    offsets: Mapping[str, float] = field(default_factory=dict)
 
-    def fits(self, ns: int, grace: int) -> bool:
-        """Whether it ran at that moment, or ended less than `grace` seconds before."""
-        return self.start <= ns and (self.end is None or ns <= self.end + grace * SECOND)
+    def fits(self, ns: int, grace: int, early: int = 0) -> bool:
+        """Whether it ran at that moment, ended less than `grace` seconds before, or starts within `early`."""
+        return self.start - early * SECOND <= ns and (self.end is None or ns <= self.end + grace * SECOND)
+
+    def over(self, ns: int) -> bool:
+        """Whether it has ended before that moment, whatever the clocks."""
+        return self.end is not None and self.end + CLOCKS * SECOND < ns
 
 
 @dataclass
@@ -58,13 +73,17 @@ class Runs:
                 self._by_node[node].append(run)
 
     def of_job_line(self, line: Line, labels: Labels) -> list[Run]:
-        """Every attempt that the line of a job fits."""
+        """Every attempt that may have written the line of a job."""
         restart = line.labels.get(labels.restart, "") if labels.restart else ""
-        return [
+        node = line.labels.get(labels.node, "") if labels.node else ""
+        fits = [
             run
             for run in self._by_job.get(line.labels.get(labels.job_id, ""), ())
-            if run.fits(line.ns, GRACE) and (not restart or restart == str(run.index))
+            if run.fits(line.ns, GRACE, CLOCKS)
+            and (not restart or restart == str(run.index))
+            and not run.elsewhere & {node, node.partition(".")[0]}
         ]
+        return fits if len(fits) < 2 else _without_ended(line, fits)
 
     def of_node_line(self, line: Line, labels: Labels) -> list[Run]:
         """Every attempt that ran on the line's node at its time."""
@@ -73,19 +92,35 @@ class Runs:
         return [run for run in found if run.fits(line.ns, 0)]
 
 
+def _without_ended(line: Line, fits: Sequence[Run]) -> list[Run]:
+    """Those without which were over when the line was written, by its own stamp.
+
+    Only that way round: a stamp that is too old for an attempt may stand in what it prints of an older log.
+    """
+    ordered = sorted(fits, key=lambda run: run.start)
+    kept = []
+    for run, after in pairwise(ordered):
+        written = written_at(line, run.offsets)
+        ahead = written is not None and written > line.ns + CLOCKS * SECOND  # no time of writing
+        if written is None or ahead or written <= after.start + CLOCKS * SECOND:
+            kept.append(run)
+    return [*kept, ordered[-1]]
+
+
 def assign(
     lines: Sequence[Line], runs: Runs, labels: Labels, *, of_nodes: bool, listed_until: int, oldest: int
 ) -> Assigned:
     """Assign lines of one selector.
 
-    A line after the scheduler's last listing (`listed_until`, ns) may be an attempt's that is not listed yet, and
-    waits until it is older than `oldest` (ns).
+    A line after the scheduler's last listing (`listed_until`, ns) that no attempt fits, or only one that has ended,
+    may be an attempt's that is not listed yet, and waits until it is older than `oldest` (ns).
     """
     fitting = runs.of_node_line if of_nodes else runs.of_job_line
     found = Assigned()
     for line in lines:
         fits = fitting(line, labels)
-        if not fits and oldest <= line.ns and line.ns > listed_until and not of_nodes:
+        unlisted = not of_nodes and line.ns > max(listed_until, oldest - 1)
+        if unlisted and all(run.over(line.ns) for run in fits):
             found.waiting.append(line)
             continue
         found.settled.append(line)

@@ -205,6 +205,44 @@ class TestBelonging:
         blind = again(second)
         assert blind.blind_since is not None and "map the label restart" in blind.blind_reason
 
+    def test_a_node_that_only_one_attempt_had_tells_whose_it_is(self, cluster: Cluster, pretend: Pretend) -> None:
+        first = make_attempt(cluster, state=JobState.REQUEUED.value, started_at=at(-90), ended_at=at(-20))
+        second = make_attempt(cluster, job=first.job, index=1, started_at=at(-10), nodes=["n01", "n02", "n09"])
+        Cluster.objects.filter(pk=cluster.pk).update(seen_at=at(20))
+        job_line(pretend, first, "from a node of both", at(-5))
+        job_line(pretend, first, "mine", at(-4), node="n09.example.org")
+        job_line(pretend, first, "a process that outlived its attempt", at(-3), node="n03")
+        assert read(cluster, pretend)
+        assert last_lines(second) == ["mine"] and last_lines(first) == ["a process that outlived its attempt"]
+        assert cursor(cluster)["several"] == 1
+        assert again(second).blind_since is None
+
+    @pytest.mark.parametrize("hours", [0, 2])
+    def test_lines_that_begin_with_the_time_are_seen_at_once_after_a_requeue(
+        self, cluster: Cluster, pretend: Pretend, hours: int
+    ) -> None:
+        """The zone is known from the lines of the attempt before."""
+        first = make_attempt(cluster, started_at=at(-200))
+        zone = timedelta(hours=hours)
+
+        def step(number: int, seconds: float, late: float = 0.0) -> None:
+            text = megatron(number, at(seconds) + zone)
+            job_line(pretend, first, text, at(seconds + late), filename="/logs/a")
+
+        for number in range(1, 11):
+            step(number, number * 5 - 190)
+        assert read(cluster, pretend, at(-130), turn=store_reading.catalogue_turn)
+        assert again(first).last_step == 10
+        end(first, JobState.REQUEUED, at(-130))
+        second = make_attempt(cluster, job=first.job, index=1, started_at=at(-100))
+        step(11, -135, late=90)  # printed by the first, stamped by a shipper that came late
+        for number in range(5, 12):
+            step(number, number * 5 - 115)
+        Cluster.objects.filter(pk=cluster.pk).update(seen_at=at())
+        assert read(cluster, pretend, turn=store_reading.catalogue_turn)
+        assert again(second).last_step == 11 and again(second).blind_since is None
+        assert again(first).last_step == 10 and cursor(cluster)["several"] == 1
+
     def test_with_a_restart_count_it_belongs(self, cluster: Cluster, pretend: Pretend) -> None:
         Cluster.objects.filter(pk=cluster.pk).update(log_store_labels={**LABELS, "restart": "restart"})
         first = make_attempt(cluster, state=JobState.REQUEUED.value, started_at=at(-90), ended_at=at(-20))
