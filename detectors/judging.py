@@ -15,6 +15,7 @@ from audit.level import Level
 from audit.trail import Actor, Entry, record
 from detectors.attribution.action import VerdictAction
 from detectors.attribution.attributing import ENGINE, attribute
+from detectors.attribution.enriching import RULE as PROVIDER_RULE
 from detectors.attribution.facts import (
     AttemptFacts,
     EarlierAttempt,
@@ -35,6 +36,7 @@ from detectors.found import finding_of
 from detectors.health_facts import health_of
 from detectors.incidents import join, leave, look_again
 from detectors.models import Anomaly, Observation, Verdict
+from detectors.provider_asking import answers_about, ask_about
 from detectors.second_look import next_look
 from detectors.site_catalogues import site_catalogues
 from detectors.stays import leave_unharmed, settle
@@ -61,14 +63,25 @@ def judge(attempt: Attempt, now: datetime) -> Verdict | None:
     judgement = attribute(facts, now) if _to_be_judged(attempt, facts, latest) else None
     with transaction.atomic():
         due = Attempt.objects.filter(pk=attempt.pk, judge_due_at=attempt.judge_due_at, state=attempt.state)
-        if not due.update(judge_due_at=next_look(attempt, latest is None and judgement is not None, now)):
+        first = latest is None and judgement is not None
+        if not due.update(judge_due_at=next_look(attempt, first, now, _first_at(latest))):
             log.info("dropped a verdict on attempt %s: it changed meanwhile", attempt.label)
             return None
         if judgement is None or _said_before(attempt, judgement, latest):
             if facts.attempt.ended:
                 leave_unharmed([attempt], now)
             return None
-        return _store(attempt, judgement, latest, now)
+        verdict = _store(attempt, judgement, latest, now)
+        ask_about(attempt, verdict, facts, now)
+        return verdict
+
+
+def _first_at(latest: Verdict | None) -> datetime | None:
+    """When the attempt was judged first."""
+    if latest is None or latest.supersedes_id is None:
+        return latest.judged_at if latest else None
+    rows = Verdict.objects.filter(attempt_id=latest.attempt_id).order_by("pk")
+    return rows.values_list("judged_at", flat=True).first()
 
 
 def _said_before(attempt: Attempt, judgement: Judgement, latest: Verdict | None) -> bool:
@@ -79,9 +92,12 @@ def _said_before(attempt: Attempt, judgement: Judgement, latest: Verdict | None)
 
 
 def _own_part(body: dict[str, Any]) -> dict[str, Any]:
-    """A verdict and its inputs without what happened elsewhere."""
+    """A verdict and its inputs without what happened elsewhere, and without answers that changed nothing."""
     own = {name: part for name, part in body.items() if name not in ("inputs", "input_hash", "history")}
-    inputs = {name: part for name, part in body.get("inputs", {}).items() if name not in ("around", "nodes")}
+    inputs = {
+        name: part for name, part in body.get("inputs", {}).items() if name not in ("around", "nodes", "answers")
+    }
+    own["rules"] = [rule for rule in own.get("rules", ()) if not str(rule.get("id")).startswith(PROVIDER_RULE)]
     shared = (own.get("outcome") or {}).get("shared") or {}
     # How many more it struck is the incident's to say.
     outcome = {**(own.get("outcome") or {}), "shared": shared.get("rule")}
@@ -95,8 +111,7 @@ def _store(attempt: Attempt, judgement: Judgement, latest: Verdict | None, now: 
     verdict = Verdict.objects.create(**_row(attempt, judgement, latest, now), incident=incident)
     left = leave(latest, now) if latest is not None and latest.incident_id != verdict.incident_id else []
     if attempt.ended_at is not None or judgement.kind is AnomalyKind.HANG:
-        blamed = {one.host for one in judgement.implicated if one.excludable}
-        settle(attempt, died_on=judgement.died_on, blamed=blamed, now=now)
+        settle(attempt, died_on=judgement.died_on, blamed=judgement.blamed, now=now)
     look_again(attempt, judgement, now)
     record([_event(attempt, verdict, judgement, now), *joined, *left], now)
     return verdict
@@ -119,6 +134,7 @@ def collect_facts(attempt: Attempt) -> Facts:
         witnesses=read_witnesses(observed),
         health=health_of(attempt, [node.name for node in nodes]),
         around=surroundings_of(attempt, symptoms, told),
+        answers=answers_about(attempt),
     )
 
 

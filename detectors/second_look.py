@@ -14,16 +14,18 @@ from workloads.models import Attempt
 LATEST = timedelta(seconds=60)  # after the end of an attempt, or after the first verdict on one that hangs
 
 
-def next_look(attempt: Attempt, first: bool, now: datetime) -> datetime | None:
+def next_look(attempt: Attempt, first: bool, now: datetime, since: datetime | None = None) -> datetime | None:
     """When an attempt that is judged at `now` is due again; `None` when nothing more is waited for.
 
     `first`: it is its first verdict, and one on a live attempt: the ranks that wait for others speak up to a minute
-    later than the first one.
+    later than the first one. `since`: when it was judged first, so that what comes earlier takes away no look.
     """
     state = JobState(attempt.state)
     if state in NO_VERDICT or state is JobState.REQUEUED:
         return None
     if state not in FINAL:
-        return now + LATEST if first else None
+        if first:
+            return now + LATEST
+        return since + LATEST if since is not None and now < since + LATEST else None
     last = (attempt.ended_at or attempt.changed_at) + LATEST
     return last if now < last else None

@@ -11,6 +11,7 @@ from detectors.claims import EARLY, claim_due
 from detectors.incidents import end_quiet
 from detectors.judging import judge
 from detectors.metrics_reading import claim_metrics, due_metrics, read_metrics
+from detectors.provider_tasks import start_due
 from detectors.reading import read_attempts
 from detectors.store_claims import claim_cluster, due_clusters
 from detectors.store_reading import read_cluster
@@ -90,6 +91,12 @@ def judge_due() -> None:
             judge(attempt, now)
         except Exception:
             log.exception("could not judge attempt %s", attempt.label)
+
+
+@shared_task(name="detectors.tasks.ask_providers", ignore_result=True)  # type: ignore[untyped-decorator]  # Celery has no types
+def ask_providers() -> None:
+    """Start the questions to providers that are due; nobody waits for their answers."""
+    start_due(timezone.now())
 
 
 @shared_task(name="detectors.tasks.end_incidents", ignore_result=True)  # type: ignore[untyped-decorator]  # Celery has no types

@@ -67,6 +67,7 @@ app.conf.beat_schedule = {
         "options": {"expires": 5},
     },
     "judge due attempts": {"task": "detectors.tasks.judge_due", "schedule": 1.0, "options": {"expires": 5}},
+    "ask providers": {"task": "detectors.tasks.ask_providers", "schedule": 1.0, "options": {"expires": 5}},
     "end quiet incidents": {"task": "detectors.tasks.end_incidents", "schedule": 60.0, "options": {"expires": 60}},
     "decide due verdicts": {
         "task": "advisor_api.tasks.decide_due",

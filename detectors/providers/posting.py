@@ -78,12 +78,15 @@ def _answer(connection: http.client.HTTPConnection) -> bytes:
     sock = connection.sock  # the response takes it over; the timer must still find it
     response = connection.getresponse()
     connection.sock = sock
+    with response:
+        return _body(response)
+
+
+def _body(response: http.client.HTTPResponse) -> bytes:
     if 300 <= response.status < 400:
         raise NoAnswer(f"it answered {response.status}: where it points to is not followed")
-    if response.length is not None and response.length > BODY_LIMIT:
-        raise NoAnswer(f"its answer has more than {BODY_LIMIT >> 10} KB")
-    taken = response.read(BODY_LIMIT + 1)
-    if len(taken) > BODY_LIMIT:
+    taken = b"" if (response.length or 0) > BODY_LIMIT else response.read(BODY_LIMIT + 1)
+    if (response.length or 0) > BODY_LIMIT or len(taken) > BODY_LIMIT:
         raise NoAnswer(f"its answer has more than {BODY_LIMIT >> 10} KB")
     if response.status not in (200, 204):
         kind = NothingYet if response.status in PASSING else NoAnswer
