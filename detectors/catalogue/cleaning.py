@@ -25,6 +25,8 @@ _AGENT = re.compile(
     r" \[(?P<host>[\w.\-]{1,253})\] \[workload:(?P<rank>\d{1,7})\((?P<local>\d{1,4})\) infra:\d{1,7}\(\d{1,4}\)\] ",
     re.ASCII,
 )
+SHAPE_LIMIT = 1024  # characters of a line whose shape is remembered
+UNSURE = -1
 _LAYERS = 6  # prefixes on top of each other; three were seen
 
 _OWN = re.compile(
@@ -102,6 +104,32 @@ def clean(line: str) -> Cleaned:
         partial = partial or part
         text = text[length:]
     return Cleaned(text, said, partial)
+
+
+def wrapped(shape: bytes) -> int:
+    """How many characters of wrapping a line of this shape has; `UNSURE` where `clean` itself must be asked.
+
+    `shape` (`digits.SHAPE`) is that of an ASCII line. No prefix tells one digit from another, so that all lines of
+    one shape have the same.
+    """
+    return _wrapped(shape) if len(shape) <= SHAPE_LIMIT else UNSURE
+
+
+@functools.lru_cache(maxsize=4096)
+def _wrapped(shape: bytes) -> int:
+    line = shape.decode("ascii")
+    if is_plain(line):
+        return 0
+    if "\r" in line or "\x1b" in line:
+        return UNSURE
+    cleaned = clean(line)
+    return UNSURE if cleaned.partial else len(line) - len(cleaned.text)
+
+
+@functools.lru_cache(maxsize=4096)
+def said_by(prefix: str) -> Said:
+    """What the wrapping said; `prefix` is the whole of it, of a line that `wrapped` is sure of."""
+    return clean(prefix).said
 
 
 def is_own(text: str, names: frozenset[str]) -> bool:

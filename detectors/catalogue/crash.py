@@ -14,9 +14,9 @@ from detectors.catalogue.catalogue import Catalogue
 from detectors.catalogue.detector import Known, State, Step, quote, quote_from, stored_quote
 from detectors.catalogue.entries import Signature
 from detectors.catalogue.fingerprints import Normaliser, fingerprint
+from detectors.catalogue.hits import Hit
 from detectors.catalogue.kind import AnomalyKind
 from detectors.catalogue.linear import encoded
-from detectors.catalogue.matching import Hit
 from detectors.catalogue.readings import Reading
 from detectors.catalogue.records import Context, Finding
 from detectors.catalogue.role import Role

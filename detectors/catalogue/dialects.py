@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from detectors.catalogue.matching import Hit
+from detectors.catalogue.hits import Hit
 from detectors.catalogue.numerals import LARGEST
 
 STEPS, BARS, EPOCHS = 0, 1, 2

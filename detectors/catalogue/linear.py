@@ -38,12 +38,27 @@ def encoded(text: str) -> bytes:
     return text.encode("utf-8", "replace")
 
 
+Spans = tuple[tuple[str, int, int], ...]
+"""Named groups that caught something: name, first byte, and the byte behind the last."""
+
+
 class Found(NamedTuple):
     """Where a pattern was found, in bytes of the encoded text, and what its named groups caught."""
 
     start: int
     end: int
-    words: dict[str, str]
+    spans: Spans
+    raw: bytes
+
+    @property
+    def words(self) -> dict[str, str]:
+        """What the groups caught, by name."""
+        return words_at(self.spans, self.raw)
+
+
+def words_at(spans: Spans, raw: bytes) -> dict[str, str]:
+    """What stands there."""
+    return {name: raw[start:end].decode("utf-8", "replace") for name, start, end in spans}
 
 
 class Exact:
@@ -64,10 +79,13 @@ class Exact:
         found = self._search(raw)
         if found is None:
             return None
-        caught = ((name, found[index]) for name, index in self._names)
-        words = {name: word.decode("utf-8", "replace") for name, word in caught if word is not None}
         start, end = found.span()
-        return Found(start, end, words)
+        return Found(start, end, _spans(found, self._names), raw)
+
+
+def _spans(found: Any, names: list[tuple[str, int]]) -> Spans:
+    places = [(name, *found.span(index)) for name, index in names]
+    return tuple(place for place in places if place[1] >= 0)
 
 
 def _words(error: Exception) -> str:
@@ -82,19 +100,15 @@ class Quick:
     def __init__(self, pattern: str) -> None:
         compiled = re.compile(pattern.encode())
         self._search = compiled.search
-        self._names = sorted(compiled.groupindex, key=compiled.groupindex.__getitem__)
-        self._places = [compiled.groupindex[name] for name in self._names]
+        self._names = sorted(compiled.groupindex.items(), key=lambda named: named[1])
 
     def search(self, raw: bytes) -> Found | None:
         """The leftmost place, `None` when there is none."""
         found = self._search(raw)
         if found is None:
             return None
-        caught = found.group(0, *self._places)[1:] if self._places else ()
-        both = zip(self._names, caught, strict=True)
-        words = {name: word.decode("utf-8", "replace") for name, word in both if word is not None}
         start, end = found.span()
-        return Found(start, end, words)
+        return Found(start, end, _spans(found, self._names), raw)
 
 
 def widened(pattern: str) -> str:

@@ -5,10 +5,11 @@ ranks, what `srun` prints about ended tasks, the name of the file, the host in t
 one attempt only. A block distribution of tasks is believed only where a direct source agrees with it.
 """
 
+import functools
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from detectors.catalogue.cleaning import Said
 from detectors.catalogue.records import Record
@@ -31,6 +32,7 @@ _SYSLOG = re.compile(
     r" (?P<host>[A-Za-z][\w.\-]{0,252}) [\w.\-]{1,64}(?:\[\d{1,10}\])?: ",
     re.ASCII,
 )
+_SYSLOG_SHAPE = re.compile(_SYSLOG.pattern.replace("20", "00", 1), re.ASCII)
 _LABEL = re.compile(r"(?:slurmd\[|slurmstepd\[)?(?P<host>[A-Za-z][\w.\-]{0,252})\]?(?:\[\d{1,10}\])?: ", re.ASCII)
 _MONITOR = re.compile(r"\[RankMonitorServer\d{0,7}@(?P<host>[\w.\-]{1,253}):(?P<local>\d{1,4})\]", re.ASCII)
 _GROUP = re.compile(
@@ -108,24 +110,27 @@ class Places:
         """The host with this IP address, or of this name, `None` while unknown."""
         return None if not address else self._addresses.get(address) or self.node(address)
 
-    def speaker(self, text: str, said: Said, record: Record) -> Speaker:
-        """Who says this cleaned line."""
+    def speaker(self, text: str, said: Said, record: Record, shape: bytes | None = None) -> Speaker:
+        """Who says this cleaned line. `shape` (`digits.SHAPE`): the line's, where it is all ASCII and short."""
+        may = _ANY_WAY if shape is None else _ways(shape)
         host, local, gpu = said.host or record.host, said.local_rank, None
         rank = said.rank if said.rank is not None else said.task
-        if (found := _NCCL.match(text)) is not None:
+        if may.nccl and (found := _NCCL.match(text)) is not None:
             host, gpu = self.node(found["host"]) or host, int(found["gpu"])
-        elif (found := _SYSLOG.match(text)) is not None or (found := _LABEL.match(text)) is not None:
-            host = self.node(found["host"]) or host if self._nodes or found.re is _SYSLOG else host
-        elif (found := _MONITOR.search(text[:200])) is not None:
+        elif may.syslog and (found := _SYSLOG.match(text)) is not None:
+            host = self.node(found["host"]) or host
+        elif may.label and (found := _LABEL.match(text)) is not None:
+            host = self.node(found["host"]) or host if self._nodes else host
+        elif may.monitor and (found := _MONITOR.search(text[:200])) is not None:
             host, local = self.node(found["host"]) or host, int(found["local"])
-        if rank is None and (found := _RANK.search(text[:200])) is not None:
+        if rank is None and may.rank and (found := _RANK.search(text[:200])) is not None:
             rank = int(found["rank"])
         if rank is None:
             rank = record.rank
         host = self.node(host) or self.host_at(said.address) or self.host_of(rank)
         if rank is None and host is not None and (local is not None or gpu is not None):
             rank = self._gpus.get(f"{host}/{gpu if local is None else local}")
-        return Speaker(host, rank, local, gpu, _group(text))
+        return Speaker(host, rank, local, gpu, _group(text) if may.group else None)
 
     def learn_map(self, text: str) -> None:
         """From a line in which NCCL says who it is: rank, host, GPU; or which address a host has."""
@@ -176,6 +181,34 @@ class Places:
         if self._block != "agreed" or rank >= self._per_node * len(self._nodes):
             return None
         return self._nodes[rank // self._per_node]
+
+
+class _Ways(NamedTuple):
+    """The ways in which a line may name its speaker."""
+
+    nccl: bool = True
+    syslog: bool = True
+    label: bool = True
+    monitor: bool = True
+    rank: bool = True
+    group: bool = True
+
+
+_ANY_WAY = _Ways()
+
+
+@functools.lru_cache(maxsize=4096)
+def _ways(shape: bytes) -> _Ways:
+    """Those of a line of this shape: of the patterns only that of a year tells one digit from another."""
+    text = shape.decode("ascii")
+    return _Ways(
+        nccl=_NCCL.match(text) is not None,
+        syslog=_SYSLOG_SHAPE.match(text) is not None,
+        label=_LABEL.match(text) is not None,
+        monitor=_MONITOR.search(text[:200]) is not None,
+        rank=_RANK.search(text[:200]) is not None,
+        group="[PG " in text[:300],
+    )
 
 
 def without_port(peer: str) -> str:

@@ -5,64 +5,17 @@ gives the caught words. Look-alikes are a second set, asked only about lines wit
 """
 
 import functools
-import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
 
 from detectors.catalogue import linear
-from detectors.catalogue.catalogue import Catalogue, Lookalike, catalogue
-from detectors.catalogue.entries import SITE, CatalogueError, Signature
-from detectors.catalogue.refining import refined
-from detectors.catalogue.role import Role
+from detectors.catalogue.catalogue import Catalogue, catalogue
+from detectors.catalogue.digits import SHAPE, blind
+from detectors.catalogue.entries import CatalogueError
+from detectors.catalogue.hits import Match, Remembered
+from detectors.catalogue.looking import MARKS, Look, Plan
 from detectors.catalogue.sieve import Sieve
 
-TRACEBACK = "traceback"
-RANK_MAP = "rank_map"
-ADDRESS = "address"
-MARKS = (
-    (TRACEBACK, r"Traceback \(most recent call last\)|^Exception ignored in: "),
-    (RANK_MAP, r"NCCL INFO (?:ncclCommInit\w*(?:_impl)? )?comm 0x[0-9a-f]+ rank \d+ n[rR]anks \d+ cudaDev \d+"),
-    (ADDRESS, r"Bootstrap ?: Using [^:\s]+:[0-9a-fA-F.:]+<\d+>"),
-)
-"""Lines that prove nothing and are needed: the start of a traceback, who runs where, whose address it is."""
-
-_STRENGTH = {Role.ROOT: 0, Role.CANDIDATE: 1, Role.CONFIRM: 2, Role.SECONDARY: 3, Role.NONE: 4}
-_CAUSES = (Role.ROOT, Role.CANDIDATE)
-_UPTIME = re.compile(r"^(?:<\d{1,4}>)?\[\s*(\d{1,12}\.\d{1,9})\]", re.ASCII)
-
-
-@dataclass(frozen=True, slots=True)
-class Hit:
-    """A signature of a line. `words`: what its groups caught; `start` and `end`: bytes of the encoded line.
-
-    `role` is the signature's, or weaker when a look-alike says so; `tags` names look-alikes that mark it.
-    """
-
-    signature: Signature
-    words: dict[str, str]
-    start: int
-    end: int
-    role: Role
-    tags: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Match:
-    """What a line has. `fault`: the strongest symptom; `others`: steps, checkpoints, phases and ends.
-
-    `vetoed`: the look-alikes that took a cause away from it, or made it a victim's.
-    """
-
-    fault: Hit | None = None
-    others: tuple[Hit, ...] = ()
-    marks: frozenset[str] = frozenset()
-    vetoed: tuple[str, ...] = ()
-
-
-NOTHING = Match()
-_NO_MARKS: frozenset[str] = frozenset()
 PLANS_KEPT = 1024  # sets of candidates: few are ever seen
-_Plan = tuple[tuple[int, ...], tuple[int, ...]]
 
 
 class Matcher:
@@ -72,45 +25,48 @@ class Matcher:
     """
 
     def __init__(self, known: Catalogue, like: "Matcher | None" = None) -> None:
-        self._known = known
+        self.known = known
         self._like = like
-        self._signatures = known.signatures
-        self._lookalikes = known.lookalikes
-        patterns = [s.pattern for s in self._signatures] + [mark for _, mark in MARKS]
-        needs = {number: s.needs for number, s in enumerate(self._signatures) if s.needs}
+        self.signatures = known.signatures
+        self.lookalikes = known.lookalikes
+        patterns = [s.pattern for s in self.signatures] + [mark for _, mark in MARKS]
+        needs = {number: s.needs for number, s in enumerate(self.signatures) if s.needs}
         self.candidates = linear.Many(patterns, needs).candidates
         self.sieve = Sieve(patterns)
-        self._alike = linear.Many([alike.pattern for alike in self._lookalikes]).candidates
+        self.alike = linear.Many([alike.pattern for alike in self.lookalikes]).candidates
         self._exact: dict[str, linear.Exact | linear.Quick] = {}
+        self._blind: dict[str, linear.Exact | tuple[()] | None] = {}
+        self._remembered = (Remembered(), Remembered())  # of lines that end no traceback, and of those that do
         self.patterns = frozenset(_all_patterns(known))
-        self._quick = frozenset(s.pattern for s in self._signatures if s.quick)
-        self._losers = _losers(known)
-        self._order = [_depth(s.id, self._losers) for s in self._signatures]  # winners are looked at first
-        self._plans: dict[tuple[int, ...], _Plan] = {}
+        self._quick = frozenset(s.pattern for s in self.signatures if s.quick)
+        self.losers = _losers(known)
+        self._order = [_depth(s.id, self.losers) for s in self.signatures]  # winners are looked at first
+        self._plans: dict[tuple[int, ...], Plan] = {}
         self.names = frozenset(s.id for s in (*known.signatures, *known.derived))
 
     def match(self, raw: bytes, candidates: Sequence[int], closing: bool = False) -> Match:
         """What the encoded line `raw` has, given what `candidates(raw)` gave.
 
-        `closing`: the line ends a traceback, so that no look-alike may hide it.
+        `closing`: the line ends a traceback, so that no look-alike may hide it. A line that differs from one before
+        in digits alone, to which the patterns are blind, has the same, and only its words are cut out.
         """
-        numbers, marked = self._plan(tuple(candidates))
-        marks = self._marks(marked, raw) if marked else _NO_MARKS
-        hits = self._hits(numbers, raw)
-        if not hits:
-            return Match(marks=marks) if marks else NOTHING
-        faults = [hit for hit in hits if hit.signature.is_fault]
-        if not faults:
-            return Match(None, tuple(hits), marks)
-        others = tuple(hit for hit in hits if not hit.signature.is_fault)
-        faults, vetoed = self._doubted(faults, raw, closing)
-        return Match(min(faults, key=_strength) if faults else None, others, marks, vetoed)
+        remembered, shape = self._remembered[closing], raw.translate(SHAPE)
+        known = remembered.match(shape, raw)
+        if known is None:
+            look = Look(self, raw)
+            known = look.match(candidates, closing)
+            remembered.keep(shape, raw, known, look.since())
+        return known
 
-    def _plan(self, candidates: tuple[int, ...]) -> _Plan:
-        """The signatures in the order in which they are looked for, and the marks."""
+    def plainly(self, raw: bytes, candidates: Sequence[int], closing: bool = False) -> Match:
+        """The same as `match`, without memory of other lines."""
+        return Look(self, raw).match(candidates, closing)
+
+    def plan(self, candidates: tuple[int, ...]) -> Plan:
+        """The signatures in the order in which they are looked for, and the places of marks in `MARKS`."""
         plan = self._plans.get(candidates)
         if plan is None:
-            count = len(self._signatures)
+            count = len(self.signatures)
             numbers = sorted((n for n in candidates if n < count), key=self._order.__getitem__)
             plan = tuple(numbers), tuple(n - count for n in candidates if n >= count)
             if len(self._plans) >= PLANS_KEPT:
@@ -118,21 +74,22 @@ class Matcher:
             self._plans[candidates] = plan
         return plan
 
-    def _marks(self, numbers: Iterable[int], raw: bytes) -> frozenset[str]:
-        return frozenset(MARKS[number][0] for number in numbers if self._search(MARKS[number][1], raw) is not None)
+    def exact(self, pattern: str) -> linear.Exact | linear.Quick:
+        """One pattern of the catalogue, compiled at its first use."""
+        return self._exact.get(pattern) or self._compiled(pattern)
 
-    def _hit(self, number: int, raw: bytes) -> Hit | None:
-        signature = self._signatures[number]
-        found = self._search(signature.pattern, raw)
-        if found is None or (signature.unless and self._search(signature.unless, raw) is not None):
-            return None
-        return Hit(signature, found.words, found.start, found.end, signature.role)
-
-    def _search(self, pattern: str, raw: bytes) -> linear.Found | None:
-        return (self._exact.get(pattern) or self._compiled(pattern)).search(raw)
+    def counts_from(self, pattern: str, raw: bytes) -> int | None:
+        """From which byte on the digits of the line count for the pattern; `None` when none does."""
+        if pattern not in self._blind:
+            around = blind(pattern)
+            self._blind[pattern] = None if around is None else () if around.same else linear.Exact(around.pattern)
+        around_it = self._blind[pattern]
+        if around_it is None:
+            return 0
+        found = around_it.search(raw) if isinstance(around_it, linear.Exact) else None
+        return None if found is None else found.start
 
     def _compiled(self, pattern: str) -> linear.Exact | linear.Quick:
-        """One pattern, compiled at its first use."""
         exact: linear.Exact | linear.Quick
         if self._like is not None and pattern in self._like.patterns:
             exact = self._like._exact.get(pattern) or self._like._compiled(pattern)
@@ -140,46 +97,6 @@ class Matcher:
             exact = linear.Quick(pattern) if pattern in self._quick else linear.Exact(pattern)
         self._exact[pattern] = exact
         return exact
-
-    def _hits(self, numbers: Iterable[int], raw: bytes) -> list[Hit]:
-        """The exact matches without the losers of the precedence, each seen at a second look."""
-        hits: list[Hit] = []
-        present: set[str] = set()
-        for number in numbers:
-            name = self._signatures[number].id
-            winners = self._losers.get(name)
-            if winners and (not winners.isdisjoint(present) or ("*" in winners and _any_fault(hits))):
-                continue
-            if (hit := self._hit(number, raw)) is not None:
-                present.add(name)
-                hits.append(self._second_look(hit))
-        return hits
-
-    def _second_look(self, hit: Hit) -> Hit:
-        name = refined(hit.signature.id, hit.words)
-        if name == hit.signature.id:
-            return hit
-        signature = self._known.signature(name)
-        return replace(hit, signature=signature, role=signature.role)
-
-    def _doubted(self, faults: list[Hit], raw: bytes, closing: bool) -> tuple[list[Hit], tuple[str, ...]]:
-        """What look-alikes leave of the faults of a line, and which of them took a cause away."""
-        vetoed: list[str] = []
-        for number in sorted(self._alike(raw)):
-            alike = self._lookalikes[number]
-            found = self._search(alike.pattern, raw)
-            if found is None or alike.mode == "table" or not _holds(alike, raw):
-                continue
-            if alike.unless and self._search(alike.unless, raw) is not None:
-                continue
-            if closing and alike.scope != "span" and alike.mode not in ("tag", "demote"):
-                continue
-            span = (found.start, found.end) if alike.scope == "span" else (0, len(raw))
-            causes = sum(hit.role in _CAUSES for hit in faults)
-            faults = [left for hit in faults if (left := _judged(hit, alike, span)) is not None]
-            if sum(hit.role in _CAUSES for hit in faults) < causes:
-                vetoed.append(alike.id)
-        return faults, tuple(vetoed)
 
 
 def matcher(known: Catalogue | None = None) -> Matcher:
@@ -235,45 +152,3 @@ def _depth(name: str, losers: Mapping[str, set[str]], seen: frozenset[str] = fro
     if "*" in above:
         return len(losers) + 1
     return 1 + max((_depth(winner, losers, seen | {name}) for winner in above), default=-1)
-
-
-def _any_fault(hits: Iterable[Hit]) -> bool:
-    return any(hit.signature.is_fault for hit in hits)
-
-
-def _holds(alike: Lookalike, raw: bytes) -> bool:
-    """Whether a look-alike's own condition holds."""
-    if not alike.uptime_below_seconds:
-        return True
-    found = _UPTIME.match(raw[:40].decode("ascii", "replace"))
-    return found is not None and float(found[1]) < alike.uptime_below_seconds
-
-
-def _judged(hit: Hit, alike: Lookalike, span: tuple[int, int]) -> Hit | None:
-    """The hit after one look-alike: as it is, weaker, marked, or `None`."""
-    if alike.mode == "tag":
-        return replace(hit, tags=(*hit.tags, alike.id))
-    if alike.mode == "state":
-        return None
-    if hit.role not in _CAUSES or not (span[0] <= hit.start and hit.end <= span[1]):
-        return hit
-    if alike.mode in ("veto", "count"):
-        return None
-    return replace(hit, role=Role.SECONDARY)
-
-
-def _strength(hit: Hit) -> tuple[bool, int, bool, float, int, str]:
-    """Roots before candidates, ours before a site's; then the surer, then the one that caught more of the line.
-
-    A site's own that says so comes before all others, unless a look-alike has made it weaker.
-    """
-    signature = hit.signature
-    outranks = signature.outranks and hit.role is signature.role
-    return (
-        not outranks,
-        _STRENGTH[hit.role],
-        signature.group == SITE,
-        -signature.confidence,
-        hit.start - hit.end,
-        signature.id,
-    )

@@ -3,7 +3,7 @@
 import re
 from dataclasses import dataclass
 
-from detectors.catalogue.matching import Hit
+from detectors.catalogue.hits import Hit
 from detectors.catalogue.numerals import whole
 
 PAUSES = frozenset({"saving", "loading", "evaluating"})

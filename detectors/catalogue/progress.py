@@ -9,7 +9,7 @@ from detectors.catalogue.counters import SURE
 from detectors.catalogue.course import Course
 from detectors.catalogue.detector import Known, Rhythm, State, Step
 from detectors.catalogue.dialects import told
-from detectors.catalogue.matching import Hit
+from detectors.catalogue.hits import Hit
 from detectors.catalogue.moments import Moment, moment_of
 from detectors.catalogue.readings import Reading
 from detectors.catalogue.records import Checkpoint, Context, Progress, ProgressPoint

@@ -4,14 +4,27 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 from detectors.catalogue import matching, stamps
 from detectors.catalogue.catalogue import catalogue
-from detectors.catalogue.cleaning import NOTHING, Cleaned, Said, clean, is_own, is_plain
+from detectors.catalogue.cleaning import (
+    NOTHING,
+    SHAPE_LIMIT,
+    Cleaned,
+    Said,
+    clean,
+    is_own,
+    is_plain,
+    said_by,
+    wrapped,
+)
+from detectors.catalogue.digits import SHAPE
+from detectors.catalogue.hits import NOTHING as NO_MATCH
+from detectors.catalogue.hits import Hit
 from detectors.catalogue.linear import encoded
 from detectors.catalogue.locating import Places, Speaker, numbers, without_port
-from detectors.catalogue.matching import Hit
+from detectors.catalogue.looking import ADDRESS, RANK_MAP
 from detectors.catalogue.noticed import Noticed
 from detectors.catalogue.numerals import whole
 from detectors.catalogue.records import LINE_LIMIT, Context, Record
@@ -53,6 +66,15 @@ class Reading:
         return self.at or self.record.read_at
 
 
+class _Line(NamedTuple):
+    """A line without its wrapping. `shape` (`digits.SHAPE`): `None` where it is not known."""
+
+    text: str
+    said: Said
+    raw: bytes
+    shape: bytes | None
+
+
 class Reader:
     """Turns records into readings: a fold, JSON as its state."""
 
@@ -78,38 +100,43 @@ class Reader:
 
     def read(self, records: Sequence[Record]) -> list[Reading]:
         """The readings of `records`, in their order. Most lines of a text are not even split off."""
-        candidates, tracebacks, partials = self._matcher.candidates, self._tracebacks.open, self._partials
+        candidates, tracebacks = self._matcher.candidates, self._tracebacks.open
         readings: list[Reading] = []
-        labels = self.places.labels
-        for record in self._telling(records):
-            line = record.line
-            cleaned = None
-            end = line.find(": ", 1, LABEL_LIMIT)
-            labelled = end > 0 and line[:end] in labels
-            if labelled or partials or not is_plain(line):
-                whole = self._labelled(line, end) if labelled else clean(line)
-                cleaned = self._whole(record.stream, whole)
-                if cleaned is None:
-                    continue
-                line = cleaned.text
-            raw = encoded(line)
-            found = candidates(raw)
-            if not found and not tracebacks:
+        for record, raw in self._telling(records):
+            line = self._line(record, raw)
+            if line is None:
                 continue
-            reading = self._look(record, cleaned or Cleaned(line), raw, found)
-            if reading is not None:
+            found = candidates(line.raw)
+            if (found or tracebacks) and (reading := self._look(record, line, found)) is not None:
                 readings.append(reading)
         return readings
 
-    def _telling(self, records: Sequence[Record]) -> Iterator[Record]:
-        """The records without lines of texts that cannot say anything."""
+    def _line(self, record: Record, raw: bytes) -> "_Line | None":
+        """The line without its wrapping; `None` while its end is missing."""
+        line = record.line
+        end = line.find(": ", 1, LABEL_LIMIT)
+        labelled = end > 0 and line[:end] in self.places.labels
+        if not labelled and not self._partials and len(raw) <= SHAPE_LIMIT and raw.isascii():
+            shape = raw.translate(SHAPE)
+            cut = wrapped(shape)
+            if cut > 0:
+                return _Line(line[cut:], said_by(line[:cut]), raw[cut:], shape[cut:])
+            if cut == 0:
+                return _Line(line, NOTHING, raw, shape)
+        if not labelled and not self._partials and is_plain(line):
+            return _Line(line, NOTHING, raw, None)
+        cleaned = self._whole(record.stream, self._labelled(line, end) if labelled else clean(line))
+        return None if cleaned is None else _Line(cleaned.text, cleaned.said, encoded(cleaned.text), None)
+
+    def _telling(self, records: Sequence[Record]) -> Iterator[tuple[Record, bytes]]:
+        """The records without lines of texts that cannot say anything, and each as it is matched."""
         for piece in pieces_of(records):
             if isinstance(piece, Text):
                 yield from self._sifted(piece)
             else:
-                yield piece
+                yield piece, encoded(piece.line)
 
-    def _sifted(self, text: Text) -> Iterator[Record]:
+    def _sifted(self, text: Text) -> Iterator[tuple[Record, bytes]]:
         """Every line while a traceback or a line in parts is open, else those that the sieve finds."""
         raw, find, at = text.raw, self._matcher.sieve.find, 0
         while at <= len(raw):
@@ -120,7 +147,8 @@ class Reader:
                 at = raw.rfind(b"\n", at, found) + 1 or at
             end = raw.find(b"\n", at)
             end = end if end >= 0 else len(raw)
-            yield text.record(at, end)
+            record, line = text.record(at, end), raw[at:end]
+            yield record, line if line.isascii() and b"\0" not in line else encoded(record.line)
             at = end + 1
 
     def _labelled(self, line: str, end: int) -> Cleaned:
@@ -139,14 +167,14 @@ class Reader:
         again = clean(begun + cleaned.text)
         return Cleaned(again.text, again.said if again.said != NOTHING else cleaned.said)
 
-    def _look(self, record: Record, cleaned: Cleaned, raw: bytes, found: Sequence[int]) -> Reading | None:
+    def _look(self, record: Record, line: "_Line", found: Sequence[int]) -> Reading | None:
         """A closer look at one line that the patterns or an open traceback ask for."""
-        text, said = cleaned.text, cleaned.said
+        text, said, raw, _shape = line
         closed = self._tracebacks.see(f"{record.stream}|{said.label}", text) if self._needs(raw, found) else None
         match = self._matcher.match(raw, found, closing=closed is not None and not closed.ignored)
-        if (match is matching.NOTHING and closed is None) or is_own(text, self._matcher.names):
+        if (match is NO_MATCH and closed is None) or is_own(text, self._matcher.names):
             return None
-        if match.marks and match.marks & {matching.RANK_MAP, matching.ADDRESS}:
+        if match.marks and match.marks & {RANK_MAP, ADDRESS}:
             self.places.learn_map(text)
         if match.vetoed:
             self.noticed.veto(match.vetoed)
@@ -160,7 +188,7 @@ class Reader:
             return None
         if fault is not None and fault.signature.id.startswith("elastic.block_"):
             self._block(f"{record.stream}|{said.label}", fault)
-        return self._reading(record, cleaned, fault, match.others, closed)
+        return self._reading(record, line, fault, match.others, closed)
 
     def _unnamed(self, text: str, raw: bytes) -> Hit | None:
         """The last line of a traceback that no signature knows is still an error of the program."""
@@ -184,16 +212,21 @@ class Reader:
         return bool(self._tracebacks.open) or (bool(found) and (b"Traceback" in raw or b"Exception ignored" in raw))
 
     def _reading(
-        self, record: Record, cleaned: Cleaned, fault: Hit | None, others: tuple[Hit, ...], closed: Closed | None
+        self, record: Record, line: "_Line", fault: Hit | None, others: tuple[Hit, ...], closed: Closed | None
     ) -> Reading:
-        text, said = cleaned.text, cleaned.said
-        speaker = self.places.speaker(text, said, record) if fault is not None else _teller(said, record)
-        stamp = None if said.at is not None else stamps.parse(text, record.read_at)
+        text, said, _raw, shape = line
+        speaker = self.places.speaker(text, said, record, shape) if fault is not None else _teller(said, record)
+        stamp = None if said.at is not None else stamps.parse(text, record.read_at, shape)
         at = self._zones.place(stamp, record.read_at) if stamp is not None else said.at
         hosts, ranks = self._about(fault, speaker) if fault is not None else ((), ())
         place = closed.place if closed is not None else ""
         peer = self._peer(fault) if fault is not None and "peer" in fault.signature.names else ""
         return Reading(record, text, fault, others, speaker, at, place, hosts, ranks, peer)
+
+    def _hosts(self, word: str) -> list[str]:
+        """Nodes by a name or an expression, else the one with that address."""
+        known = self.places.host_at(word)
+        return self.places.named(word) or ([known] if known else [])
 
     def _peer(self, fault: Hit) -> str:
         return self.places.host_at(without_port(fault.words.get("peer") or "")) or ""
@@ -206,7 +239,7 @@ class Reader:
         if "rank" in signature.names:
             ranks = [n for word in _RANK_WORDS if word in words for n in numbers(_number_part(words[word]))]
         if "host" in signature.names:
-            hosts = [node for word in _HOST_WORDS if word in words for node in self.places.named(words[word])]
+            hosts = [node for word in _HOST_WORDS if word in words for node in self._hosts(words[word])]
         if ranks and hosts and signature.id.startswith("slurm.task"):
             self.places.learn_tasks(ranks, hosts)
         if not ranks and speaker.rank is not None:

@@ -20,6 +20,11 @@ def refined(name: str, words: Words) -> str:
     return name if look is None else look(words)
 
 
+def looks_closer(name: str) -> bool:
+    """Whether what the signature stands for depends on its words."""
+    return name in _LOOKS
+
+
 def _gpu_code(words: Words) -> str:
     """`xid.79`; a code that no table names counts as one without a known meaning."""
     name = f"xid.{whole(words['xid'])}"

@@ -15,11 +15,14 @@ Stamps date symptoms and step times. Whether a job is silent is measured by `rea
 placed wrongly can never make a hang.
 """
 
+import functools
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
+
+from detectors.catalogue.digits import blind
 
 HALF_HOUR = 1800.0
 LATEST_READ_SECONDS = 120.0  # a line watched live is read within this time
@@ -27,6 +30,7 @@ AHEAD_SECONDS = 5.0  # clocks of hosts differ
 FARTHEST_ZONE_SECONDS = 14 * 3600.0
 OLDEST = timedelta(days=30)
 WITNESSES = 3
+_HALF_A_YEAR = timedelta(days=180)
 _AHEAD = timedelta(seconds=AHEAD_SECONDS)
 
 _WITHIN = 200  # characters from the start of a line in which a stamp is looked for
@@ -58,6 +62,13 @@ _FORMATS: tuple[tuple[str, re.Pattern[str]], ...] = (
     ("syslog", re.compile(r"^(?P<B>[A-Z][a-z]{2}) +(?P<D>[ \d]?\d) " + _CLOCK + r" ", re.ASCII)),
 )
 
+_AROUND = tuple(re.compile(around.pattern, re.ASCII) for _form, one in _FORMATS if (around := blind(one.pattern)))
+"""The same formats, blind to digits."""
+
+
+_Clock = tuple[int, int, int, int]
+"""Hour, minute, second, microsecond."""
+
 
 @dataclass(frozen=True, slots=True)
 class Stamp:
@@ -67,16 +78,26 @@ class Stamp:
     form: str
 
 
-def parse(text: str, read_at: datetime) -> Stamp | None:
-    """The first stamp near the start of a line, `None` without one. A missing year is the one nearest `read_at`."""
+def parse(text: str, read_at: datetime, shape: bytes | None = None) -> Stamp | None:
+    """The first stamp near the start of a line, `None` without one. A missing year is the one nearest `read_at`.
+
+    `shape` (`digits.SHAPE`): that of the line, where it is all ASCII: lines of one shape are tried for few formats.
+    """
     head = text[:_WITHIN]
-    for form, pattern in _FORMATS:
+    for form, pattern in _FORMATS if shape is None else _formats(shape[:_WITHIN]):
         found = pattern.search(head)
         if found is not None:
             wall = _iso(found["iso"], found["z"]) if form == "iso" else _wall(found.groupdict(), read_at)
             if wall is not None:
                 return Stamp(wall, form)
     return None
+
+
+@functools.lru_cache(maxsize=4096)
+def _formats(shape: bytes) -> tuple[tuple[str, re.Pattern[str]], ...]:
+    """The formats of which a line may hold a stamp that begins like this, digits aside."""
+    head = shape.decode("ascii")
+    return tuple(one for one, around in zip(_FORMATS, _AROUND, strict=True) if around.search(head) is not None)
 
 
 class Zones:
@@ -151,17 +172,25 @@ def _wall(part: Mapping[str, str | None], read_at: datetime) -> datetime | None:
         return None
     micro = int((part["f"] or "0")[:6].ljust(6, "0"))
     clock = (int(part["h"] or 0), int(part["m"] or 0), int(part["s"] or 0), micro)
+    near = None if year else _moment(read_at.year, int(month), part, clock)
+    if near is not None and abs(near - read_at) < _HALF_A_YEAR:
+        return near.replace(tzinfo=None)  # other years are farther away
     years = [int(year)] if year else [read_at.year - 1, read_at.year, read_at.year + 1]
-    moments = []
-    for candidate in years:
-        try:
-            moments.append(datetime(candidate, int(month), int(part["D"] or 0), *clock, tzinfo=UTC))
-        except ValueError:  # 29 February of another year, or no date at all
-            continue
+    moments = [made for one in years if (made := _moment(one, int(month), part, clock)) is not None]
     if not moments:
         return None
     nearest = moments[0] if len(moments) == 1 else min(moments, key=lambda moment: abs(moment - read_at))
     return nearest.replace(tzinfo=None)
+
+
+def _moment(
+    year: int, month: int, part: Mapping[str, str | None], clock: tuple[int, int, int, int]
+) -> datetime | None:
+    """`None` for 29 February of another year, or no date at all."""
+    try:
+        return datetime(year, month, int(part["D"] or 0), *clock, tzinfo=UTC)
+    except ValueError:
+        return None
 
 
 def _zoned(moment: datetime, zone: str) -> datetime:

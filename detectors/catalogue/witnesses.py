@@ -11,8 +11,8 @@ from datetime import datetime
 from typing import Any
 
 from detectors.catalogue.detector import Known, State, Step
+from detectors.catalogue.hits import Hit
 from detectors.catalogue.locating import without_port
-from detectors.catalogue.matching import Hit
 from detectors.catalogue.numerals import whole
 from detectors.catalogue.readings import Reading
 from detectors.catalogue.records import Context

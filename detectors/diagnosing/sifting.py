@@ -16,7 +16,8 @@ from detectors.catalogue.catalogue import catalogue
 from detectors.catalogue.cleaning import clean
 from detectors.catalogue.entries import FAULTS
 from detectors.catalogue.linear import encoded
-from detectors.catalogue.matching import MARKS, matcher
+from detectors.catalogue.looking import MARKS
+from detectors.catalogue.matching import matcher
 from detectors.catalogue.records import LINE_LIMIT
 from detectors.catalogue.stamps import parse
 from detectors.catalogue.texts import text_of

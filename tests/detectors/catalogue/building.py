@@ -4,8 +4,9 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from detectors.catalogue.hits import Match
 from detectors.catalogue.linear import encoded
-from detectors.catalogue.matching import Match, matcher
+from detectors.catalogue.matching import matcher
 from detectors.catalogue.records import Context, Finding, Outcome, Record
 from detectors.catalogue.turning import turn
 from schedulers.states import JobState

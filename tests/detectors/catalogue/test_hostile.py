@@ -11,7 +11,8 @@ import pytest
 from detectors.catalogue import cleaning, dialects, fingerprints, linear, locating, moments, stamps, tracebacks
 from detectors.catalogue.catalogue import Lookalike, catalogue
 from detectors.catalogue.entries import Signature
-from detectors.catalogue.matching import Hit, matcher
+from detectors.catalogue.hits import Hit
+from detectors.catalogue.matching import matcher
 from detectors.catalogue.records import LINE_LIMIT, Record
 from detectors.catalogue.role import Role
 from tests.detectors.catalogue.building import NODES, Watching, at, records

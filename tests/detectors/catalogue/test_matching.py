@@ -5,7 +5,9 @@ import pytest
 from detectors.catalogue import linear
 from detectors.catalogue.catalogue import Lookalike, catalogue
 from detectors.catalogue.entries import Signature, has
-from detectors.catalogue.matching import MARKS, Hit, matcher
+from detectors.catalogue.hits import Hit
+from detectors.catalogue.looking import MARKS
+from detectors.catalogue.matching import matcher
 from detectors.catalogue.role import Role
 from tests.detectors.catalogue.building import look
 

@@ -15,7 +15,8 @@ from detectors.catalogue import linear
 from detectors.catalogue.catalogue import catalogue
 from detectors.catalogue.entries import Signature
 from detectors.catalogue.literals import literals, without_digits
-from detectors.catalogue.matching import MARKS, Matcher, matcher
+from detectors.catalogue.looking import MARKS
+from detectors.catalogue.matching import Matcher, matcher
 from detectors.catalogue.readings import Reader
 from detectors.catalogue.records import LINE_LIMIT, Record
 from detectors.catalogue.sieve import Sieve

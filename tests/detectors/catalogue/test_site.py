@@ -6,9 +6,10 @@ import pytest
 
 from detectors.catalogue.catalogue import catalogue
 from detectors.catalogue.entries import CatalogueError, Signature
+from detectors.catalogue.hits import Match
 from detectors.catalogue.kind import AnomalyKind
 from detectors.catalogue.linear import encoded
-from detectors.catalogue.matching import Match, forget_except, matcher
+from detectors.catalogue.matching import forget_except, matcher
 from detectors.catalogue.site import PREFIX, extended, hostile_lines, site_signature
 from tests.detectors.catalogue.building import Watching, context, records, step_line
 
