@@ -5,16 +5,14 @@ from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from django.db.models import Exists, OuterRef, Q, QuerySet
+from django.db.models import QuerySet
 
-from advisor_api.gates import may_act
-from advisor_api.models import Advice, Exclusion, Milestone
-from advisor_api.pausing import active_pauses
-from advisor_api.policy.advice_state import AdviceState
+from advisor_api.models import Exclusion, Milestone
 from advisor_api.policy.facts import Excluded, Facts, NamedNode
 from advisor_api.policy.history import Counts, Past, count
-from advisor_api.policy.operation import Operation
 from advisor_api.policy.values import Policy
+from advisor_api.recent_restarts import recent_restarts
+from advisor_api.repeating import repeats_of
 from audit.event_type import EventType
 from audit.models import AuditEvent
 from detectors.attribution.action import VerdictAction
@@ -30,8 +28,10 @@ from workloads.opt_in import read_stored
 
 HISTORY_LIMIT = 20  # attempts looked back: twice the default cap on requeues
 JITTER = 0.2
-LONGEST_RECOVERY = timedelta(days=1)  # from advice to its last command: far above expiry, back-off and hold
 HARDWARE = frozenset({"hardware", "network"})
+NODE_COLUMNS = ("name", "state", "available", "partitions", "reason", "reason_at")
+OWN = "rekindle"  # with which the name of a job of ours begins: a controller or watchdog that runs as one
+KILL_FAILED = "Kill task failed"  # the scheduler's own reason when it drains a node whose processes stay
 
 
 @dataclass(frozen=True)
@@ -43,6 +43,10 @@ class Partition:
     excluded: tuple[Excluded, ...]
     nodes: dict[str, Node]
 
+    def word(self, name: str) -> str:
+        """The scheduler's words for the state of one node, in lower case; empty for an unknown one."""
+        return self.nodes[name].state.lower() if name in self.nodes else ""
+
 
 def gather(verdict: Verdict, policy: Policy, now: datetime) -> Facts:
     """The facts about `verdict.attempt`. Reads `verdict.attempt.job.cluster`; about fourteen queries."""
@@ -51,6 +55,8 @@ def gather(verdict: Verdict, policy: Policy, now: datetime) -> Facts:
     own = Verdict.objects.filter(attempt=attempt)
     partition = look_at_partition(job, active_exclusions(cluster, now).exclude(verdict_id__in=own.values("uuid")))
     wish = read_stored(job.opt_in)
+    attempts = _attempts(attempt)
+    restarted, repeats = recent_restarts(job, policy, now), repeats_of(job, attempt.ended_at)
     struck = jobs_struck(verdict, timedelta(seconds=policy.storm_window_seconds))
     return Facts(
         label=attempt.label,
@@ -62,6 +68,8 @@ def gather(verdict: Verdict, policy: Policy, now: datetime) -> Facts:
         listed=job.live,
         newer_attempt=Attempt.objects.filter(job=job, index__gt=attempt.index).exists(),
         command_given=command_given(attempt),
+        own=job.name.lower().startswith(OWN),
+        maintained=tuple(name for name in attempt.nodes if "maint" in partition.word(name)),
         kind=AnomalyKind(verdict.kind),
         layer=Layer(verdict.layer),
         signature=verdict.signature,
@@ -70,10 +78,15 @@ def gather(verdict: Verdict, policy: Policy, now: datetime) -> Facts:
         confidence=verdict.confidence,
         named=_named(verdict, partition),
         newer_verdict=own.filter(pk__gt=verdict.pk).exists(),
+        judged_seconds=round(max(0.0, (now - verdict.judged_at).total_seconds()), 1),
         jobs_struck=struck,
         progressed_since=attempt.last_step_at is not None and attempt.last_step_at > verdict.judged_at,
         requeues=attempt.index,
-        **asdict(_counts(attempt)),
+        **asdict(_counts(attempts)),
+        attempts_in_window=_begun_since(attempts, now - timedelta(seconds=policy.attempts_window_seconds)),
+        kill_failed=_kill_failed(attempts, partition),
+        outer_retries=repeats.before,
+        resubmitted=repeats.after,
         requeue_allowed=job.requeue_allowed,
         max_requeue_times=wish.max_requeue_times,
         mode=Mode(cluster.mode),
@@ -82,7 +95,8 @@ def gather(verdict: Verdict, policy: Policy, now: datetime) -> Facts:
         min_job_age_seconds=cluster.min_job_age_seconds,
         partition_size=partition.size,
         partition_available=partition.available,
-        partition_restarts=restarts_in(cluster, job.partition, policy, now),
+        partition_restarts=restarted.in_partition,
+        user_restarts=restarted.of_user,
         excluded=partition.excluded,
         jitter=_jitter(attempt),
     )
@@ -96,7 +110,7 @@ def look_at_partition(job: Job, exclusions: QuerySet[Exclusion]) -> Partition:
     wanted = set(filter(None, job.partition.split(",")))
     nodes = {
         node.name: node
-        for node in Node.objects.filter(cluster=job.cluster).only("name", "state", "available", "partitions")
+        for node in Node.objects.filter(cluster=job.cluster).only(*NODE_COLUMNS)
         if not wanted or wanted & set(node.partitions)
     }
     excluded: dict[str, Excluded] = {}
@@ -124,32 +138,6 @@ def command_given(attempt: Attempt) -> bool:
     return announced.filter(advice_generation__isnull=False).exists()
 
 
-def restarts_in(cluster: Cluster, partition: str, policy: Policy, now: datetime) -> int:
-    """How many restarts of a partition were acted on within the policy's window, or may be at this very moment.
-
-    Acted on: a command is done, or its intent was accepted and the advice did not come to nothing. What is handed
-    out now counts as well: of jobs that die together all are decided on before the first command. Three queries.
-    """
-    since = now - timedelta(seconds=policy.storm_window_seconds)
-    here = Advice.objects.filter(attempt__job__cluster=cluster, attempt__job__partition=partition)
-    restarts = here.filter(operation=Operation.RESTART.value, created_at__gt=since - LONGEST_RECOVERY)
-    intents = AuditEvent.objects.filter(
-        heimdall_job_id=OuterRef("attempt__heimdall_id"),
-        type=EventType.INTENT.value,
-        advice_generation=OuterRef("generation"),
-        at__gt=since,
-    )
-    intended = Q(Exists(intents)) & ~Q(state=AdviceState.ABANDONED.value)
-    done = restarts.filter(Q(sequence__commanded_at__gt=since) | intended)
-    acted_on = set(done.values_list("pk", flat=True))
-    waiting = restarts.filter(state=AdviceState.PENDING.value, created_at__gt=since, expires_at__gt=now)
-    pauses = tuple(active_pauses(cluster, now))
-    for advice in waiting.exclude(pk__in=acted_on).select_related("attempt__job"):
-        if may_act(advice, cluster, advice.attempt.job, pauses, now)[0]:
-            acted_on.add(advice.pk)
-    return len(acted_on)
-
-
 def _named(verdict: Verdict, partition: Partition) -> tuple[NamedNode, ...]:
     """The culprits that are nodes of the attempt and known to the scheduler: a log may name anything."""
     own = set(verdict.attempt.nodes)
@@ -166,17 +154,37 @@ def _named(verdict: Verdict, partition: Partition) -> tuple[NamedNode, ...]:
             host,
             confidence,
             available=partition.nodes[host].available,
-            drained="drain" in partition.nodes[host].state.lower(),
+            drained="drain" in partition.word(host),
         )
         for host, confidence in surest.items()
     ]
     return tuple(sorted(named, key=lambda node: (-node.confidence, node.host)))
 
 
-def _counts(attempt: Attempt) -> Counts:
-    attempts = list(
-        Attempt.objects.filter(job=attempt.job, index__lte=attempt.index).order_by("-index")[:HISTORY_LIMIT]
-    )[::-1]
+def _attempts(attempt: Attempt) -> list[Attempt]:
+    """This one and those before it, oldest first."""
+    earlier = Attempt.objects.filter(job=attempt.job, index__lte=attempt.index)
+    return list(earlier.order_by("-index")[:HISTORY_LIMIT])[::-1]
+
+
+def _begun_since(attempts: Sequence[Attempt], since: datetime) -> int:
+    return sum(1 for each in attempts if each.started_at is not None and each.started_at > since)
+
+
+def _kill_failed(attempts: Sequence[Attempt], partition: Partition) -> tuple[str, ...]:
+    """The nodes of these attempts that the scheduler has drained since the first began, as a kill failed there."""
+    begun_at = min((each.started_at for each in attempts if each.started_at is not None), default=None)
+    found = []
+    for name in sorted({name for each in attempts for name in each.nodes}):
+        node = partition.nodes.get(name)
+        if node is None or not node.reason.startswith(KILL_FAILED) or "drain" not in partition.word(name):
+            continue
+        if node.reason_at is None or begun_at is None or node.reason_at >= begun_at:
+            found.append(name)
+    return tuple(found)
+
+
+def _counts(attempts: Sequence[Attempt]) -> Counts:
     verdicts: dict[int, Verdict] = {}
     for verdict in Verdict.objects.filter(attempt__in=attempts).defer("body").order_by("id"):
         verdicts[verdict.attempt_id] = verdict  # the newest one stands

@@ -30,6 +30,7 @@ class RuleSaid:
     chosen: bool
     because: str
     inputs: tuple[tuple[str, str], ...]
+    wins_if: str = ""  # `partition restarts = 3`: the smallest change with which it would have decided
 
 
 @dataclass(frozen=True)
@@ -117,7 +118,28 @@ def _rule(entry: Mapping[str, Any]) -> RuleSaid:
         bool(entry.get("chosen")),
         str(entry.get("because") or ""),
         tuple((str(name), str(value)) for name, value in inputs.items()) if isinstance(inputs, Mapping) else (),
+        _turn(entry.get("wins_if")),
     )
+
+
+def _turn(wins_if: Any) -> str:
+    if not isinstance(wins_if, Mapping) or "fact" not in wins_if:
+        return ""
+    return f"{str(wins_if['fact']).replace('_', ' ')} = {_value(wins_if.get('value'))}"
+
+
+def _value(value: Any) -> str:
+    """A value of a fact in words: yes and no, the names of nodes, or what it is."""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, list):
+        return ", ".join(_value(one) for one in value) or "none"
+    if isinstance(value, Mapping):
+        name = str(value.get("host") or value.get("node") or "")
+        sure = value.get("confidence")
+        drained = " (drained)" if value.get("drained") else ""
+        return f"{name}{drained} ({sure:.2f} sure)" if isinstance(sure, int | float) else f"{name}{drained}"
+    return str(value)
 
 
 def _rows() -> QuerySet[Advice]:

@@ -19,6 +19,7 @@ from schedulers.states import JobState
 from workloads.mode import Mode
 
 SPARE_NODES = 40  # assumed beside the attempt's own: so many that two may be left out
+LET_IT_BE = frozenset({"repairs_itself", "in_job_recovery"})
 NOTHING_FOUND = "nothing_found"
 WHY_NOT = "diagnose reads and says; it does nothing"
 
@@ -106,10 +107,12 @@ def _facts(diagnosis: Diagnosis, found: Found, told: Told) -> Facts:
 
 
 def _action(decision: Decision) -> VerdictAction:
+    if decision.rule in LET_IT_BE:
+        return VerdictAction.HOLD
     if decision.operation is Operation.RESTART:
         return VerdictAction.RESTART_EXCLUDE if decision.new_exclusions else VerdictAction.RESTART
     if decision.operation is Operation.TERMINATE:
         return VerdictAction.STOP
     if decision.operation is Operation.WAIT:
-        return VerdictAction.HOLD if decision.rule == "repairs_itself" else VerdictAction.ASK
+        return VerdictAction.ASK
     return VerdictAction.NONE

@@ -1,15 +1,18 @@
 """What should happen next to one attempt, by which rule, and what did every other rule say?"""
 
 import enum
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, is_dataclass
 from datetime import datetime, timedelta
 from typing import Any, cast
 
 from advisor_api.policy.caps import cap_reached, drained_nodes, kept_out, left_out, sure_nodes
 from advisor_api.policy.facts import Facts
+from advisor_api.policy.limits import requeue_cap, storm_limit
 from advisor_api.policy.operation import Operation
-from advisor_api.policy.rules import RULES, Rule, requeue_cap
+from advisor_api.policy.rule import Rule
+from advisor_api.policy.rules import RULES
+from advisor_api.policy.turning import turns
 from advisor_api.policy.values import Policy
 from workloads.mode import Mode
 
@@ -20,7 +23,10 @@ VANISH_MARGIN_SECONDS = 60  # decisions 13: an approval ends this long before th
 
 @dataclass(frozen=True)
 class Said:
-    """What one row said. `inputs`: the facts and policy values that it looked at."""
+    """What one row said. `inputs`: the facts and policy values that it looked at.
+
+    `wins_if`: the smallest change of one fact with which this row would have decided; `None` when there is none.
+    """
 
     rule: str
     then: str  # the operation, or "" for nothing
@@ -28,6 +34,7 @@ class Said:
     chosen: bool
     because: str
     inputs: Mapping[str, Any] = field(default_factory=dict)
+    wins_if: Mapping[str, Any] | None = None
 
 
 @dataclass(frozen=True)
@@ -65,30 +72,33 @@ class _Watched:
         return value
 
 
-def decide(facts: Facts, policy: Policy, now: datetime) -> Decision:
-    """Look at every row of `RULES`; the first that applies wins. The last row always applies."""
-    winner: Rule | None = None
-    trace = []
-    for rule in RULES:
+def decide(facts: Facts, policy: Policy, now: datetime, rules: Sequence[Rule] = RULES) -> Decision:
+    """Look at every row of `rules`; the first that applies wins. The last row always applies."""
+    reads: list[dict[str, Any]] = []
+    applied = []
+    for rule in rules:
         read: dict[str, Any] = {}
         watched_facts = cast(Facts, _Watched(facts, "facts", read))
         watched_policy = cast(Policy, _Watched(policy, "policy", read))
-        applied = rule.applies(watched_facts, watched_policy)
-        chosen = applied and winner is None
-        winner = rule if chosen else winner
-        trace.append(
-            Said(
-                rule.name,
-                rule.then.value if rule.then else "",
-                applied,
-                chosen,
-                sentence(rule, facts, policy),
-                read,
-            )
-        )
-    if winner is None:
+        applied.append(rule.applies(watched_facts, watched_policy))
+        reads.append(read)
+    if not any(applied):
         raise AssertionError("the last rule always applies")
-    return _decision(winner, facts, policy, now, tuple(trace))
+    winner = rules[applied.index(True)]
+    others = turns(facts, policy, rules, reads, winner.name)
+    trace = tuple(
+        Said(
+            rule=rule.name,
+            then=rule.then.value if rule.then else "",
+            applied=applies,
+            chosen=rule is winner,
+            because=sentence(rule, facts, policy),
+            inputs=read,
+            wins_if=as_json(others[rule.name]) if rule.name in others else None,
+        )
+        for rule, applies, read in zip(rules, applied, reads, strict=True)
+    )
+    return _decision(winner, facts, policy, now, trace)
 
 
 def sentence(rule: Rule, facts: Facts, policy: Policy) -> str:
@@ -105,6 +115,11 @@ def sentence(rule: Rule, facts: Facts, policy: Policy) -> str:
         drained_are=_are(drained_nodes(facts, policy)),
         cap=cap_reached(facts, policy),
         cap_on_requeues=requeue_cap(facts, policy),
+        storm_limit=storm_limit(facts, policy),
+        maintained_are=_are(facts.maintained),
+        kill_failed=", ".join(facts.kill_failed),
+        judged_age=timedelta(seconds=int(facts.judged_seconds)),
+        outer_try=facts.outer_retries + 1,
     )
 
 

@@ -46,6 +46,8 @@ class Facts:
     listed: bool = True  # the scheduler still lists the job
     newer_attempt: bool = False  # the scheduler, or somebody, has requeued it already
     command_given: bool = False  # a controller announced or did something for an earlier generation
+    own: bool = False  # a job of Rekindle's own
+    maintained: tuple[str, ...] = ()  # nodes of the attempt that are in a maintenance reservation now
 
     # what the verdict says
     kind: AnomalyKind = AnomalyKind.CRASH
@@ -56,6 +58,7 @@ class Facts:
     confidence: float = 0.0
     named: tuple[NamedNode, ...] = ()  # surest first
     newer_verdict: bool = False
+    judged_seconds: float = 0.0  # since the verdict
     progressed_since: bool = False  # a step was seen after the verdict
     jobs_struck: int = 0  # by the shared cause that this failure belongs to; 0: it is no shared one
 
@@ -64,6 +67,10 @@ class Facts:
     attempts_without_checkpoint: int = 0
     restarts_for_cause: int = 0
     failures_at_this_step: int = 0
+    attempts_in_window: int = 0  # that began within the policy's window of attempts, this one included
+    kill_failed: tuple[str, ...] = ()  # nodes of its attempts that the scheduler drained as a kill failed
+    outer_retries: int = 0  # failed jobs of its name, user and folder before it, each replaced at once by the next
+    resubmitted: bool = False  # another job of its name, user and folder was submitted after its end
 
     # what the job wants
     requeue_allowed: bool = True
@@ -77,6 +84,7 @@ class Facts:
     partition_size: int = 0
     partition_available: int = 0
     partition_restarts: int = 0  # in the partition within the policy's window: acted on, or handed out now
+    user_restarts: int = 0  # the same for all jobs of its user
     excluded: tuple[Excluded, ...] = field(default=())  # active ones of the partition, newest first
     jitter: float = 0.0  # this attempt's own share of the ±20 % that keep restarts apart
 

@@ -2,7 +2,10 @@
 
 from dataclasses import fields
 
-from advisor_api.policy.rules import GUARDS, LAST, RESTARTS, RULES, STOPS, Rule
+from advisor_api.policy.guards import GUARDS
+from advisor_api.policy.rule import Rule
+from advisor_api.policy.rules import LAST, RESTARTS, RULES
+from advisor_api.policy.stops import STOPS
 from advisor_api.policy.values import MEANINGS, Policy
 
 GROUPS = (

@@ -25,6 +25,13 @@ class Policy:
     exclusion_seconds: int = 86400
     storm_restarts: int = 3
     storm_window_seconds: int = 600
+    storm_share: float = 0.01
+    max_user_restarts: int = 6
+    max_attempts_in_window: int = 5
+    attempts_window_seconds: int = 1800
+    max_outer_retries: int = 2
+    in_job_recovery_seconds: int = 1200
+    evidence_seconds: int = 3600
     unknown_backoff_seconds: int = 60
     hold_seconds: int = 300
     advice_seconds: int = 900
@@ -45,6 +52,14 @@ MEANINGS = {
     "exclusion_seconds": "life of an exclusion",
     "storm_restarts": "restarts in a partition within the window (begun or handed out now), then a person is asked",
     "storm_window_seconds": "the window of the line above",
+    "storm_share": "in large partitions the line above is this share of their nodes",
+    "max_user_restarts": "restarts of all jobs of one user within the same window, then a person is asked",
+    "max_attempts_in_window": "attempts of one job within the window below, then a person is asked",
+    "attempts_window_seconds": "the window of the line above",
+    "max_outer_retries": "jobs of one name, user and folder, each submitted right after the one before failed; "
+    "with so many before it a job is not restarted without asking",
+    "in_job_recovery_seconds": "how long a job that repairs itself is left to that: twice the 600 s of launchers",
+    "evidence_seconds": "how old a verdict may be to be acted on without asking",
     "unknown_backoff_seconds": "pause before a restart whose cause is not sure: 1, 5, 15 times this, ±20 %, at "
     "most 30 min; for a known cause 0, 1, 5 times",
     "hold_seconds": "how long after its release time a held job is let go by the watchdog",

@@ -52,8 +52,18 @@ class VerdictAnswer(Form):
     verdict = Verdict()
 
 
+class Turn(Form):
+    """One fact, and the value with which a rule would have decided."""
+
+    fact = serializers.CharField()
+    value = serializers.JSONField()
+
+
 class RuleSaid(Form):
-    """What one rule said: whether it applied, and the facts and limits that it looked at."""
+    """What one rule said: whether it applied, and the facts and limits that it looked at.
+
+    `winsIf` is the smallest change of one fact with which it would have decided; null where there is none.
+    """
 
     rule = serializers.CharField()
     operation = serializers.CharField(source="then", allow_blank=True)
@@ -61,6 +71,7 @@ class RuleSaid(Form):
     chosen = serializers.BooleanField()
     because = serializers.CharField()
     inputs = AnyJson()
+    winsIf = Turn(source="wins_if", allow_null=True, default=None)
 
 
 class Decision(Form):

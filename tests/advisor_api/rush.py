@@ -85,16 +85,18 @@ def at_once(act: Callable[[int], Any]) -> dict[str, int]:
 
 
 def one_verdict() -> dict[str, Any]:
-    verdict = a_verdict(an_attempt(a_job(a_cluster("verdict"))))
+    verdict = a_verdict(an_attempt(a_job(a_cluster("verdict"))), timezone.now())
     answers = at_once(lambda _: decide(verdict, timezone.now()) is not None)
     return {"answers": answers, "advice": Advice.objects.count(), "excluded": Exclusion.objects.count()}
 
 
 def sweeps() -> dict[str, Any]:
     cluster = a_cluster("sweeps", nodes=400)
-    PolicyVersion.objects.create(cluster=cluster, values={"storm_restarts": 9}, created_at=timezone.now())
+    PolicyVersion.objects.create(
+        cluster=cluster, values={"storm_restarts": 9, "max_user_restarts": 99}, created_at=timezone.now()
+    )
     for number in range(12):
-        a_verdict(an_attempt(a_job(cluster, number)), implicated=[])
+        a_verdict(an_attempt(a_job(cluster, number)), timezone.now(), implicated=[])
     at_once(lambda _: decide_all_due(timezone.now()))
     made = Advice.objects.filter(attempt__job__cluster=cluster)
     return {"advice": made.count(), "restarts": made.filter(operation="restart").count()}
@@ -104,7 +106,11 @@ def caps() -> dict[str, Any]:
     """Twenty nodes: one may be excluded, whoever names how many."""
     cluster = a_cluster("caps", nodes=20)
     verdicts = [
-        a_verdict(an_attempt(a_job(cluster, i), nodes=[f"n0{i + 1}"]), implicated=[culprit(f"n0{i + 1}")])
+        a_verdict(
+            an_attempt(a_job(cluster, i), nodes=[f"n0{i + 1}"]),
+            timezone.now(),
+            implicated=[culprit(f"n0{i + 1}")],
+        )
         for i in range(THREADS)
     ]
     at_once(lambda i: decide(verdicts[i], timezone.now()) is not None)

@@ -158,7 +158,7 @@ class TestList:
 
     def test_pages(self, api: Api) -> None:
         now = timezone.now()
-        PolicyVersion.objects.create(values={"storm_restarts": 99}, created_at=now)
+        PolicyVersion.objects.create(values={"storm_restarts": 99, "max_user_restarts": 99}, created_at=now)
         for number in range(7):
             an_advice(api.cluster, number, now, **UNKNOWN)
         seen, token, pages = [], "", 0

@@ -8,6 +8,7 @@ from django.utils import timezone
 
 from advisor_api.deciding import decide
 from advisor_api.models import Advice, Exclusion, Pause
+from advisor_api.policy.rules import RULES
 from audit.actor_kind import ActorKind
 from audit.event_type import EventType
 from audit.models import AuditEvent
@@ -295,10 +296,13 @@ class TestAttempts:
         advice = an_advice(api.cluster, now=timezone.now())
         found = api.get(f"/v1/attempts/{advice.attempt.heimdall_id}/decision").json["decision"]
         assert (found["rule"], found["advice"]["generation"]) == ("named_node", "1")
-        assert len(found["trace"]) == 41
+        assert len(found["trace"]) == len(RULES)
         (chosen,) = [said for said in found["trace"] if said["chosen"]]
         assert chosen["operation"] == "restart"
         assert chosen["inputs"]["policy.exclude_confidence"] == 0.8
+        assert chosen["winsIf"] is None
+        storm = next(said for said in found["trace"] if said["rule"] == "restart_storm")
+        assert storm["winsIf"] == {"fact": "partition_restarts", "value": 3}
         assert found["facts"]["node_count"] == 3
         assert found["policyVersion"] is not None
 
@@ -310,7 +314,7 @@ class TestAttempts:
         decide(a_verdict(attempt, now), now)
         found = api.get(path).json["decision"]
         assert (found["rule"], found["advice"], found["policyVersion"]) == ("cancelled", None, None)
-        assert len(found["trace"]) == 41
+        assert len(found["trace"]) == len(RULES)
 
     def test_a_question_is_shown_with_its_advice(self, api: Api) -> None:
         advice = an_advice(api.cluster, now=timezone.now(), action="ask")

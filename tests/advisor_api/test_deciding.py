@@ -15,6 +15,7 @@ from advisor_api.deciding import decide, decide_all_due
 from advisor_api.gathering import active_exclusions
 from advisor_api.models import Advice, Exclusion, PolicyVersion, Sequence
 from advisor_api.policy.operation import Operation
+from advisor_api.policy.rules import RULES
 from advisor_api.policy.scheduler_action import SchedulerAction
 from advisor_api.policy.values import defaults
 from advisor_api.refusals import Bad, Stale
@@ -58,7 +59,7 @@ def test_a_named_node_becomes_a_restart_without_it() -> None:
     assert (advice.operation, advice.excluded_nodes, advice.rule) == ("restart", ["n03"], "named_node")
     assert (advice.generation, advice.state, advice.mode_at_decision) == (1, "pending", "action")
     assert advice.facts["named"] == [{"host": "n03", "confidence": 0.95, "available": True, "drained": False}]
-    assert len(advice.trace) == 41
+    assert len(advice.trace) == len(RULES)
     sequence = Sequence.objects.get()
     assert (sequence.happened_at, sequence.detected_at) == (NOW - seconds(5), NOW - seconds(3))
     assert len(sequence.trace_id) == 32
@@ -111,7 +112,7 @@ def test_a_guard_leaves_it_alone_with_a_sentence() -> None:
     (event,) = events(EventType.NO_ADVICE)
     assert event.sentence == "100-0 is left alone: somebody cancelled the job, which is a wish and not a failure."
     assert event.payload["rule"] == "cancelled"
-    assert len(event.payload["trace"]) == 41
+    assert len(event.payload["trace"]) == len(RULES)
     assert Verdict.objects.get().decide_due_at is None
 
 
@@ -361,7 +362,7 @@ class TestFacts:
 
     def test_jitter_is_the_attempts_own_and_small(self) -> None:
         cluster = a_cluster(nodes=200)
-        PolicyVersion.objects.create(values={"storm_restarts": 99}, created_at=NOW)
+        PolicyVersion.objects.create(values={"storm_restarts": 99, "max_user_restarts": 99}, created_at=NOW)
         found = set()
         for number in range(20):
             facts = self.facts(decide(a_verdict(an_attempt(a_job(cluster, number)), **UNKNOWN), NOW))

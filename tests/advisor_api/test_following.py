@@ -266,7 +266,7 @@ def test_a_stop_is_over_when_the_advice_is() -> None:
 
 def test_queries_do_not_grow_with_open_recoveries() -> None:
     cluster = a_cluster(nodes=20)
-    PolicyVersion.objects.create(values={"storm_restarts": 10**6}, created_at=NOW)
+    PolicyVersion.objects.create(values={"storm_restarts": 10**6, "max_user_restarts": 10**6}, created_at=NOW)
     counts = []
     for start, end in ((0, 5), (5, 60)):
         for number in range(start, end):

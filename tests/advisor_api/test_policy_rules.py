@@ -1,7 +1,7 @@
 """Does each rule apply where it should, and only there, and does the right one win?"""
 
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -11,152 +11,11 @@ from advisor_api.policy.facts import Excluded, Facts, NamedNode
 from advisor_api.policy.operation import Operation
 from advisor_api.policy.page import page
 from advisor_api.policy.rules import RULES
-from advisor_api.policy.values import MEANINGS, BadPolicy, Policy, defaults, read_policy
-from detectors.attribution.action import VerdictAction
-from detectors.attribution.evidence_status import EvidenceStatus
+from advisor_api.policy.values import MEANINGS, BadPolicy, defaults, read_policy
 from detectors.catalogue.kind import AnomalyKind
-from detectors.catalogue.layer import Layer
 from schedulers.states import JobState
+from tests.advisor_api.policy_cases import FAILED, HANGING, NAMED, NEAR, NOW, POLICY, UNKNOWN, WINNERS
 from workloads.mode import Mode
-
-NOW = datetime(2026, 11, 29, 10, 0, tzinfo=UTC)
-POLICY = Policy()
-FAILED = Facts(
-    label="100-0",
-    state=JobState.FAILED,
-    word="FAILED",
-    partition="main",
-    node_count=3,
-    ended_at=NOW,
-    evidence_status=EvidenceStatus.ESTABLISHED,
-    confidence=0.9,
-    mode=Mode.ACTION,
-    partition_size=20,
-    partition_available=20,
-)
-NAMED = replace(FAILED, named=(NamedNode("n03", 0.95),), layer=Layer.HARDWARE_GPU)
-HANGING = replace(FAILED, state=JobState.RUNNING, word="RUNNING", kind=AnomalyKind.HANG, ended_at=None)
-UNKNOWN = replace(FAILED, evidence_status=EvidenceStatus.UNKNOWN, confidence=0.1)
-FULL = tuple(Excluded(f"x{i}") for i in range(1))
-
-WINNERS = [
-    ("scheduler does not answer", "scheduler_unseen", None, replace(NAMED, cannot_see=True)),
-    ("a newer verdict stands", "newer_verdict", None, replace(NAMED, newer_verdict=True)),
-    ("slurm requeued it", "already_requeued", None, replace(NAMED, newer_attempt=True)),
-    ("it ended by a requeue", "already_requeued", None, replace(NAMED, state=JobState.REQUEUED)),
-    ("the controller has begun", "command_given", None, replace(NAMED, command_given=True)),
-    ("it completed", "completed", None, replace(NAMED, state=JobState.COMPLETED)),
-    ("its user cancelled it", "cancelled", None, replace(NAMED, state=JobState.CANCELLED)),
-    ("its time was over", "time_limit", None, replace(NAMED, state=JobState.TIMEOUT)),
-    ("its deadline came", "time_limit", None, replace(NAMED, state=JobState.DEADLINE)),
-    ("it was preempted", "preempted", None, replace(NAMED, state=JobState.PREEMPTED)),
-    ("it vanished", "gone", None, replace(NAMED, state=JobState.GONE)),
-    ("it failed and left the listing", "gone", None, replace(NAMED, listed=False)),
-    ("a word nobody knows", "state_unknown", None, replace(NAMED, state=JobState.UNKNOWN, word="REVOKED")),
-    ("it waits in the queue", "waiting", None, replace(NAMED, state=JobState.PENDING)),
-    ("somebody holds it", "waiting", None, replace(NAMED, state=JobState.HELD)),
-    ("the verdict asks for nothing", "nothing_to_repair", None, replace(NAMED, action=VerdictAction.NONE)),
-    ("it is only idle", "nothing_to_repair", None, replace(HANGING, kind=AnomalyKind.IDLE)),
-    ("a hang that nobody can see", "blind_silence", None, replace(HANGING, blind=True)),
-    ("a hang that ended by itself", "moves_again", None, replace(HANGING, progressed_since=True)),
-    ("silent because suspended", "suspended", None, replace(HANGING, state=JobState.SUSPENDED)),
-    ("a crash line in a running job", "not_ended_yet", None, replace(NAMED, state=JobState.RUNNING)),
-    ("a failed job with --no-requeue", "requeue_forbidden", None, replace(NAMED, requeue_allowed=False)),
-    (
-        "a hanging job with --no-requeue",
-        "requeue_forbidden_while_live",
-        Operation.WAIT,
-        replace(HANGING, requeue_allowed=False),
-    ),
-    ("a healthy job", "early_warning", Operation.WAIT, replace(HANGING, kind=AnomalyKind.EARLY_WARNING)),
-    ("it repairs itself", "repairs_itself", Operation.WAIT, replace(HANGING, action=VerdictAction.HOLD)),
-    ("an import error everywhere", "stop_class", Operation.TERMINATE, replace(FAILED, action=VerdictAction.STOP)),
-    (
-        "three attempts that saved nothing",
-        "no_new_checkpoint",
-        Operation.TERMINATE,
-        replace(UNKNOWN, attempts_without_checkpoint=3),
-    ),
-    (
-        "the same KeyError again",
-        "same_cause_confirmed",
-        Operation.TERMINATE,
-        replace(FAILED, layer=Layer.APPLICATION, restarts_for_cause=1),
-    ),
-    (
-        "out of memory again",
-        "same_cause_confirmed",
-        Operation.TERMINATE,
-        replace(FAILED, layer=Layer.SYSTEM_MEMORY, restarts_for_cause=1),
-    ),
-    (
-        "the fourth time the same",
-        "same_cause_too_often",
-        Operation.TERMINATE,
-        replace(UNKNOWN, restarts_for_cause=3),
-    ),
-    (
-        "NaN after the restart as well",
-        "nan_again",
-        Operation.TERMINATE,
-        replace(HANGING, kind=AnomalyKind.NAN, restarts_for_cause=1),
-    ),
-    ("ten requeues", "too_many_requeues", Operation.TERMINATE, replace(NAMED, requeues=10)),
-    (
-        "the job's own cap is lower",
-        "too_many_requeues",
-        Operation.TERMINATE,
-        replace(NAMED, requeues=2, max_requeue_times=2),
-    ),
-    (
-        "the job's own cap is no higher",
-        "too_many_requeues",
-        Operation.TERMINATE,
-        replace(NAMED, requeues=10, max_requeue_times=99),
-    ),
-    ("many jobs at once", "restart_storm", Operation.WAIT, replace(NAMED, partition_restarts=3)),
-    ("one cause stops three jobs", "shared_cause", Operation.WAIT, replace(FAILED, jobs_struck=3)),
-    ("one cause stops two jobs", "known_cause", Operation.RESTART, replace(FAILED, jobs_struck=2)),
-    ("the verdict asks a person", "asked_for_a_person", Operation.WAIT, replace(NAMED, action=VerdictAction.ASK)),
-    (
-        "it hangs at the same step again",
-        "same_step_again",
-        Operation.WAIT,
-        replace(HANGING, failures_at_this_step=2),
-    ),
-    ("a slow job", "straggler", Operation.WAIT, replace(HANGING, kind=AnomalyKind.STRAGGLER)),
-    ("a job that never saves", "saves_nothing", Operation.WAIT, replace(HANGING, kind=AnomalyKind.NO_CHECKPOINT)),
-    ("a node is named", "named_node", Operation.RESTART, NAMED),
-    (
-        "a cap is reached, and it is the second time",
-        "cap_reached_again",
-        Operation.WAIT,
-        replace(NAMED, excluded=FULL, restarts_for_cause=1),
-    ),
-    ("a cap is reached", "cap_reached", Operation.RESTART, replace(NAMED, excluded=FULL)),
-    (
-        "the named node is drained",
-        "named_node_is_drained",
-        Operation.RESTART,
-        replace(NAMED, named=(NamedNode("n03", 0.95, available=False, drained=True),)),
-    ),
-    ("a hang", "hang", Operation.RESTART, HANGING),
-    ("NaN", "nan", Operation.RESTART, replace(HANGING, kind=AnomalyKind.NAN)),
-    ("a known cause without a node", "known_cause", Operation.RESTART, FAILED),
-    ("nobody knows why", "unknown_cause", Operation.RESTART, UNKNOWN),
-    (
-        "a node is named, but not surely",
-        "unknown_cause",
-        Operation.RESTART,
-        replace(UNKNOWN, named=(NamedNode("n03", 0.79),)),
-    ),
-    (
-        "stop, but not proved",
-        "unknown_cause",
-        Operation.RESTART,
-        replace(UNKNOWN, action=VerdictAction.STOP, confidence=0.84),
-    ),
-]
 
 
 @pytest.mark.parametrize(("rule", "operation", "facts"), [pytest.param(*row[1:], id=row[0]) for row in WINNERS])
@@ -179,20 +38,6 @@ def test_names_are_unique_and_guards_come_first() -> None:
     assert len(names) == len(set(names))
     nothing = [rule.then is None for rule in RULES]
     assert nothing == sorted(nothing, reverse=True)
-
-
-NEAR = [
-    ("two attempts without checkpoint", "named_node", replace(NAMED, attempts_without_checkpoint=2)),
-    ("two restarts in the window", "named_node", replace(NAMED, partition_restarts=2)),
-    ("nine requeues", "named_node", replace(NAMED, requeues=9)),
-    ("hardware may come twice", "named_node", replace(NAMED, restarts_for_cause=2)),
-    ("hardware at the same step by accident", "named_node", replace(NAMED, failures_at_this_step=2)),
-    ("the first KeyError", "known_cause", replace(FAILED, layer=Layer.APPLICATION)),
-    ("sure enough by a hair", "named_node", replace(FAILED, named=(NamedNode("n03", 0.80),))),
-    ("stop by a hair", "stop_class", replace(FAILED, action=VerdictAction.STOP, confidence=0.85)),
-    ("a hang of a job that ended meanwhile", "hang", replace(HANGING, state=JobState.FAILED, blind=False)),
-    ("a step after the verdict of a crash is none", "named_node", replace(NAMED, progressed_since=True)),
-]
 
 
 @pytest.mark.parametrize(("rule", "facts"), [pytest.param(*row[1:], id=row[0]) for row in NEAR])
@@ -338,7 +183,12 @@ def test_the_trace_keeps_what_every_rule_said() -> None:
     assert [said.rule for said in decision.trace] == [rule.name for rule in RULES]
     chosen = [said for said in decision.trace if said.chosen]
     assert [said.rule for said in chosen] == ["restart_storm"]
-    assert chosen[0].inputs == {"facts.partition_restarts": 3, "policy.storm_restarts": 3}
+    assert chosen[0].inputs == {
+        "facts.partition_restarts": 3,
+        "facts.partition_size": 20,
+        "policy.storm_restarts": 3,
+        "policy.storm_share": 0.01,
+    }
     after = next(said for said in decision.trace if said.rule == "named_node")
     assert (after.applied, after.chosen) == (True, False)
     assert after.inputs["policy.exclude_confidence"] == 0.8

@@ -36,7 +36,8 @@ def a_cluster(name: str = "demo", nodes: int = 20, now: datetime = NOW, **values
 
 
 def a_job(cluster: Cluster, number: int = 100, now: datetime = NOW, **values: Any) -> Job:
-    values = {"partition": "main", "node_count": 3, "opt_in": ACTION, "name": "train", "user": "tess", **values}
+    usual = {"partition": "main", "node_count": 3, "opt_in": ACTION, "name": "train", "user": "tess"}
+    values = {**usual, "work_dir": f"/home/tess/{number}", **values}
     return Job.objects.create(cluster=cluster, number=number, created_at=now, seen_at=now, **values)
 
 
