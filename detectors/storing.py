@@ -9,6 +9,7 @@ from django.conf import settings
 from django.db import models, transaction
 
 from audit.trail import record
+from detectors.catalogue.analyses import ANALYSED, POLLED
 from detectors.catalogue.noticed import TOPIC as NOTICED
 from detectors.catalogue.witnesses import EDGES, PORTS, STORE, WAITS
 from detectors.excerpts import Cut
@@ -24,7 +25,7 @@ from workloads.models import Attempt
 from workloads.progress import CheckpointSample, Moved, ProgressSample, ProgressUpdate, store_all_progress
 
 RANK_HOSTS = "rank_hosts"  # topic of the observation: {rank: host}
-TOPICS = (RANK_HOSTS, WAITS, EDGES, PORTS, STORE, NOTICED)
+TOPICS = (RANK_HOSTS, WAITS, EDGES, PORTS, STORE, NOTICED, POLLED, ANALYSED)
 ALL = "all"
 ROWS = 500  # new ones in one statement, where the database takes as many
 

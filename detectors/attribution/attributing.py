@@ -19,7 +19,7 @@ from detectors.attribution.remedies import suggest
 from detectors.attribution.weighing import Weighed, weigh
 from detectors.catalogue.layer import Layer
 
-ENGINE = "4"
+ENGINE = "5"
 """Version of the search; raised when equal facts give another verdict."""
 
 

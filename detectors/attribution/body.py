@@ -21,8 +21,10 @@ from detectors.attribution.facts import Facts, Symptom
 from detectors.attribution.history import advance, entity_of, same_before, step_before, without_advance
 from detectors.attribution.hosts import hosts_seen, named_by
 from detectors.attribution.judgement import Implicated, Judgement
-from detectors.attribution.naming import Search
+from detectors.attribution.naming import PROOFS, Search
+from detectors.attribution.recorded import missing_dumps
 from detectors.attribution.remedies import Remedy
+from detectors.attribution.standing import DUMPS, LINES, RAS
 from detectors.attribution.told import METRICS, STREAM
 from detectors.attribution.weighing import Weighed
 from detectors.catalogue.health import BASIS
@@ -130,7 +132,8 @@ def _source(symptom: Symptom, stream: str) -> str:
         return "metric"
     if symptom.basis == BASIS:
         return "scheduler" if stream.startswith(STREAM) else "health_event"
-    return "kernel" if symptom.signature.startswith(("xid.", "sxid", "kernel.")) else "app_log"
+    beginnings = ((("xid.", "sxid", "kernel."), "kernel"), (PROOFS[DUMPS], DUMPS), (PROOFS[RAS], RAS))
+    return next((name for some, name in beginnings if symptom.signature.startswith(some)), LINES)
 
 
 def _root_cause(judgement: Judgement, weighed: Weighed) -> dict[str, Any]:
@@ -165,7 +168,7 @@ def missing_evidence(weighed: Weighed) -> list[str]:
             "no node of the attempt is down now",
         ),
     )
-    return [sentence for missing, sentence in rows if missing]
+    return [*(sentence for missing, sentence in rows if missing), *missing_dumps(facts)]
 
 
 def _workload(facts: Facts) -> dict[str, Any]:
@@ -283,7 +286,9 @@ def _coverage(facts: Facts) -> dict[str, Any]:
 
 def _timeline(weighed: Weighed) -> list[dict[str, Any]]:
     attempt = weighed.facts.attempt
-    waits = [one.begun or one.at for one in weighed.facts.witnesses.waits]
+    told = weighed.facts.witnesses
+    waits = [one.begun or one.at for one in told.waits]
+    waits += [one.begun for one in told.recorded if one.begun is not None]
     broken = [one.at for one in weighed.facts.witnesses.edges]
     moments = [
         (attempt.started_at, "started"),

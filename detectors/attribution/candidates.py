@@ -10,6 +10,7 @@ from detectors.attribution.ending import ending_of
 from detectors.attribution.facts import Facts, Symptom
 from detectors.attribution.hosts import Named, named_by
 from detectors.attribution.judgement import RuleOutcome
+from detectors.attribution.reported import behind
 from detectors.attribution.tiers import VICTIM, Tier, tier_of
 from detectors.attribution.told import LATE, before_boot, is_reason, joins, reasons_told
 from detectors.catalogue.health import BASIS
@@ -213,6 +214,15 @@ def _unclear_network(candidate: Candidate, case: Case) -> bool:
     return lost and candidate.tier.number == 8
 
 
+def _not_behind(candidate: Candidate, case: Case) -> bool:
+    """Ranks are never quite in step: whoever is ahead, or moves from poll to poll, holds nobody up."""
+    return (
+        candidate.symptom.signature == "nccl.ras_lag"
+        and bool(case.facts.witnesses.polled)
+        and not behind(case.facts)
+    )
+
+
 def _share_host(one: Candidate, other: Candidate) -> bool:
     return bool(set(one.named.hosts) & set(other.named.hosts))
 
@@ -227,6 +237,7 @@ DEMOTIONS: tuple[Demotion, ...] = (
     ),
     Demotion("told.later", "the attempt failed by something else", _explained),
     Demotion("progress.later", "the job trained on after it", _trained_on),
+    Demotion("ras.moved", "by its polls nobody stays behind the others", _not_behind),
     Demotion("memory.foreign", "the memory was another job's", _foreign_memory),
     Demotion("hardware.everywhere", "the same on nearly all hosts is no single host's fault", _everywhere),
     Demotion("xid.before_error", "a fatal GPU event on the same host came just before it", _hardware_before),

@@ -24,6 +24,7 @@ from detectors.attribution.naming import (
     warned,
     warning_cause,
 )
+from detectors.attribution.standing import LINES, RAS
 from detectors.attribution.tiers import VICTIM
 from detectors.catalogue.kind import JUDGED_ALIVE, AnomalyKind
 from detectors.catalogue.layer import Layer
@@ -31,6 +32,7 @@ from detectors.catalogue.role import Role
 from schedulers.states import FAILURES
 
 SILENCE = "hang.silence"
+RAS_LINES = "nccl.ras_"  # beginning of the signatures of what RAS prints
 
 
 @dataclass(frozen=True)
@@ -91,15 +93,19 @@ def _voted(search: Search) -> bool:
 
 def _missing(search: Search) -> bool:
     """Whether somebody is missing, and nothing stronger came before the others had waited for their whole limit."""
-    first, reporter = search.first, _reporter(search)
-    if search.standstill is None or (reporter is not None and reporter.symptom.role is Role.ROOT):
+    first, reporter, missing = search.first, _reporter(search), search.standstill
+    reported = reporter is not None and reporter.symptom.role is Role.ROOT
+    if missing is None or (reported and (missing.source == LINES or not missing.names)):
         return False
+    if first is not None and missing.source == RAS and first.symptom.signature.startswith(RAS_LINES):
+        return True
     return first is None or first.tier.number == 9 or (first.tier.number == 7 and _after_the_limit(first, search))
 
 
 def _after_the_limit(candidate: Candidate, search: Search) -> bool:
     """A process that is killed after the watchdogs have spoken is torn down (section 6.1, rule 1)."""
-    told_at = min((wait.at for wait in search.case.facts.witnesses.waits), default=None)
+    told = search.case.facts.witnesses
+    told_at = min((*(one.at for one in told.waits), *(one.at for one in told.recorded)), default=None)
     return (
         told_at is not None and candidate.symptom.happened_at.timestamp() >= told_at - CLOCK_DOUBT.total_seconds()
     )

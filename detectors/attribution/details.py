@@ -56,6 +56,7 @@ def framework_of(facts: Facts) -> str | None:
 def ranks_expected(facts: Facts) -> int | None:
     """How many ranks there are at least: the highest that the map, the counters or a symptom names, and one."""
     named = {rank for rank, _host in facts.ranks} | {one.rank for one in facts.witnesses.waits}
+    named |= {rank for group in facts.witnesses.members for rank in group.ranks[-1:]}
     named |= {rank for symptom in facts.symptoms for rank in symptom.ranks}
     return max(named) + 1 if named else None
 

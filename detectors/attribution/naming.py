@@ -13,7 +13,8 @@ from detectors.attribution.ending import NEVER, SECONDARY_SIGNALS, lost_nodes, s
 from detectors.attribution.facts import Symptom
 from detectors.attribution.hosts import NOBODY, Named, named_by, named_for
 from detectors.attribution.network import Vote, vote_of
-from detectors.attribution.standstill import Standstill, standstill_of
+from detectors.attribution.standing import DUMPS, LINES, RAS, Standstill
+from detectors.attribution.standstill import standstill_of
 from detectors.attribution.tiers import VICTIM, WARNING
 from detectors.attribution.told import before_boot, is_reason, slowed_by
 from detectors.catalogue.health import BASIS
@@ -24,6 +25,8 @@ from schedulers.states import JobState
 _EXIT = re.compile(r"exit ?code\s{0,8}: -(\d{1,3})\b", re.ASCII)
 SLOW = frozenset({AnomalyKind.STRAGGLER, AnomalyKind.NO_CHECKPOINT})
 COUNTED = frozenset({"cause.network_vote", "cause.standstill"})
+PROOFS = {DUMPS: ("fr.", "nvrx.wavefront"), RAS: ("nccl.ras_",), LINES: ("pg.", "store.")}
+"""By what tells of a standstill: how the signatures begin whose lines prove it."""
 NOBODY_TOLD = "; the log does not tell who is slow"
 UNKNOWN_CONFIDENCE = 0.3  # that a cause which nobody saw is what the row says
 
@@ -143,8 +146,12 @@ def standstill_cause(search: Search) -> Cause:
         raise AssertionError("the row applies where somebody is missing")
     down = {node.name for node in search.case.facts.nodes if node.down}
     lost = missing.layer is Layer.HARDWARE_HOST and bool(missing.hosts) and set(missing.hosts) <= down
-    proof = next((c for c in search.case.candidates if c.symptom.signature.startswith(("pg.", "store."))), None)
-    begun = min((one.begun for one in search.case.facts.witnesses.waits if one.begun is not None), default=None)
+    ways = (PROOFS[missing.source], PROOFS[LINES])
+    told = (c for way in ways for c in search.case.candidates if c.symptom.signature.startswith(way))
+    proof = next(told, None)
+    witnesses = search.case.facts.witnesses
+    began = (*(one.begun for one in witnesses.waits), *(one.begun for one in witnesses.recorded))
+    begun = min((at for at in began if at is not None), default=None)
     cause = unproved(search, "cause.standstill", missing.because, missing.layer)
     return replace(
         cause,

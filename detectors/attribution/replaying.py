@@ -12,7 +12,7 @@ from detectors.attribution.attributing import attribute
 from detectors.attribution.facts import AttemptFacts, EarlierAttempt, Facts, NodeFacts, Quote, Symptom, Versions
 from detectors.attribution.judgement import Judgement
 from detectors.attribution.surroundings import Death, Exposure, Neighbour, Surroundings, Usual
-from detectors.attribution.witnesses import Edge, Port, Wait, Witnesses
+from detectors.attribution.witnesses import Analysed, Edge, Members, Polled, Port, Recorded, Wait, Witnesses
 from detectors.catalogue.kind import AnomalyKind
 from detectors.catalogue.layer import Layer
 from detectors.catalogue.role import Role
@@ -85,6 +85,10 @@ def _witnesses(stored: Stored) -> Witnesses:
         lost_store=tuple((int(rank), str(host)) for rank, host in stored["lost_store"]),
         vetoed=tuple((str(name), int(count)) for name, count in stored["vetoed"]),
         dialects=tuple(map(str, stored["dialects"])),
+        recorded=tuple(Recorded(**one) for one in stored.get("recorded", ())),
+        members=tuple(Members(one["group"], tuple(one["ranks"])) for one in stored.get("members", ())),
+        polled=tuple(Polled(**one) for one in stored.get("polled", ())),
+        analysed=tuple(Analysed(**{**one, "ranks": tuple(one["ranks"])}) for one in stored.get("analysed", ())),
     )
 
 

@@ -1,7 +1,8 @@
 """Who did not join the collective that all others wait in? Attribution section 6.3.
 
-Only log lines are asked. A rank that waits says so when its limit has passed; one that never came has nothing to
-wait for, or says nothing at all. Whoever is named is where to look: alone, that leaves no host out.
+Dumps of the Flight Recorder are asked first (`recorded`), then what programs made of dumps (`reported`), then the
+ranks' own lines: a rank that waits says so when its limit has passed; one that never came has nothing to wait for,
+or says nothing at all. Whoever is named is where to look: alone, that leaves no host out.
 """
 
 from collections import Counter
@@ -9,25 +10,17 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from detectors.attribution.facts import Facts
+from detectors.attribution.recorded import standstill_in_dumps
+from detectors.attribution.reported import standstill_in_analyses, standstill_in_polls
+from detectors.attribution.standing import Standstill, spoken
 from detectors.attribution.witnesses import Wait
 from detectors.catalogue.layer import Layer
+from schedulers.states import JobState
 
 HEARD_AT_LEAST = 0.75  # of the ranks, before the silence of the others tells anything
 SILENT_AFTER_SECONDS = 90.0  # 60 s for the dumps and 30 s more: so long a live rank may still speak
 CLOCK_DOUBT_SECONDS = 5.0
 OF_ALL = ""  # the group that holds every rank
-
-
-@dataclass(frozen=True)
-class Standstill:
-    """Who is missing. `case` is the letter of the reference's table; `because` is a sentence for an operator."""
-
-    case: str
-    ranks: tuple[int, ...]
-    hosts: tuple[str, ...]
-    layer: Layer
-    confidence: float
-    because: str
 
 
 @dataclass(frozen=True)
@@ -51,7 +44,18 @@ class Group:
 
 
 def standstill_of(facts: Facts) -> Standstill | None:
-    """The first case that the lines show, C without a rank; `None` when they show none."""
+    """Who is missing: by dumps, by what was made of dumps, by lines, by RAS.
+
+    The first that names anybody, else the first that tells anything; `None` when nothing does.
+    """
+    if facts.attempt.state is JobState.COMPLETED:
+        return None
+    found = [one for look in LOOKS if (one := look(facts)) is not None]
+    return next((one for one in found if one.names), found[0] if found else None)
+
+
+def standstill_in_lines(facts: Facts) -> Standstill | None:
+    """The first case that the ranks' own lines show, C without a rank; `None` when they show none."""
     group = _first_group(facts)
     if group is None:
         return None
@@ -161,19 +165,13 @@ def _everybody_waits(group: Group) -> Standstill | None:
 def _named(case: str, some: Sequence[Wait], layer: Layer, confidence: float, words: str) -> Standstill:
     ranks = tuple(sorted(one.rank for one in some))
     hosts = tuple(sorted({one.host for one in some if one.host}))
-    return Standstill(case, ranks, hosts, layer, confidence, f"{_spoken(ranks)} {words}")
+    return Standstill(case, ranks, hosts, layer, confidence, f"{spoken(ranks)} {words}")
 
 
 def _silent(case: str, ranks: Sequence[int], group: Group, confidence: float, words: str) -> Standstill:
     hosts = tuple(sorted({group.world[rank] for rank in ranks}))
-    because = f"{_spoken(ranks)} {words}"
+    because = f"{spoken(ranks)} {words}"
     return Standstill(case, tuple(ranks), hosts, Layer.HARDWARE_HOST, confidence, because)
-
-
-def _spoken(ranks: Sequence[int]) -> str:
-    shown = ", ".join(str(rank) for rank in ranks[:8])
-    more = f" and {len(ranks) - 8} more" if len(ranks) > 8 else ""
-    return f"Rank {shown}" if len(ranks) == 1 else f"Ranks {shown}{more}"
 
 
 CASES: tuple[Callable[[Group], Standstill | None], ...] = (
@@ -185,3 +183,10 @@ CASES: tuple[Callable[[Group], Standstill | None], ...] = (
     _everybody_waits,
 )
 """In the order in which they are asked; F names nobody, G to J are told by lines of another kind, or by dumps."""
+LOOKS: tuple[Callable[[Facts], Standstill | None], ...] = (
+    standstill_in_dumps,
+    standstill_in_analyses,
+    standstill_in_lines,
+    standstill_in_polls,
+)
+"""In the order of what they see."""

@@ -56,6 +56,72 @@ class Port:
 
 
 @dataclass(frozen=True)
+class Recorded:
+    """Where one rank stands in one process group, by the dump of its Flight Recorder.
+
+    `enq`, `started`, `done`: the newest collective that was enqueued, begun on the GPU and completed. `seq` is the
+    oldest one that is not completed, with its operation, sizes, `state` (scheduled or started) and when it was
+    enqueued (`begun`); all `None` or empty where everything is completed. `at`: the newest moment that it tells.
+    """
+
+    group: str
+    rank: int
+    host: str
+    at: float
+    enq: int | None = None
+    started: int | None = None
+    done: int | None = None
+    seq: int | None = None
+    op: str = ""
+    size: str = ""
+    state: str = ""
+    begun: float | None = None
+
+
+@dataclass(frozen=True)
+class Members:
+    """The global ranks of one process group, as its dumps tell."""
+
+    group: str
+    ranks: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Polled:
+    """One process in one communicator, as NCCL's RAS told it. `host` is empty where it is no node of the attempt.
+
+    `ops` and `most`: the newest operation it has launched, and the one that most others had launched at that poll;
+    `None` when it was told missing or dead. `moved`: an earlier poll told a smaller number.
+    """
+
+    comm: str
+    rank: int | None
+    host: str
+    at: float
+    sort: str = "lag"  # lag, missing or dead
+    ops: int | None = None
+    most: int | None = None
+    polls: int = 1
+    moved: bool = False
+
+
+@dataclass(frozen=True)
+class Analysed:
+    """What a program made of the dumps, as it stands in a log. `case`: the letter of the reference's table.
+
+    `of`: how many ranks the group has, where it is told; `ranks` is empty where they differ and none is odd.
+    """
+
+    by: str
+    case: str
+    group: str
+    seq: int | None
+    ranks: tuple[int, ...]
+    of: int | None
+    at: float
+
+
+@dataclass(frozen=True)
 class Witnesses:
     """All of it. `lost_store`: ranks, with their hosts, that could not reach the store of rank 0.
 
@@ -68,6 +134,10 @@ class Witnesses:
     lost_store: tuple[tuple[int, str], ...] = ()
     vetoed: tuple[tuple[str, int], ...] = ()
     dialects: tuple[str, ...] = ()
+    recorded: tuple[Recorded, ...] = ()
+    members: tuple[Members, ...] = ()
+    polled: tuple[Polled, ...] = ()
+    analysed: tuple[Analysed, ...] = ()
 
     def in_order(self) -> "Witnesses":
         """The same in the one order that counts."""
@@ -78,11 +148,15 @@ class Witnesses:
             tuple(sorted(self.lost_store)),
             tuple(sorted(self.vetoed)),
             tuple(sorted(self.dialects)),
+            tuple(sorted(self.recorded, key=lambda one: (one.group, one.rank))),
+            tuple(sorted(self.members, key=lambda one: one.group)),
+            tuple(sorted(self.polled, key=lambda one: (one.comm, one.sort, one.host, one.rank or 0))),
+            tuple(sorted(self.analysed, key=lambda one: (one.by, one.group, one.case, one.seq or 0, one.ranks))),
         )
 
 
 def read_witnesses(rows: Mapping[str, Iterable[Mapping[str, Any]]]) -> Witnesses:
-    """From the stored rows, by topic (`waits`, `edges`, `ports`, `store`, `noticed`); topics may be missing."""
+    """From the stored rows, by topic; topics may be missing."""
     noticed = list(rows.get(NOTICED, ()))
     return Witnesses(
         tuple(Wait(**_known(Wait, row)) for row in rows.get("waits", ())),
@@ -91,6 +165,12 @@ def read_witnesses(rows: Mapping[str, Iterable[Mapping[str, Any]]]) -> Witnesses
         tuple((int(row["rank"]), str(row["host"])) for row in rows.get("store", ())),
         tuple((str(row["id"]), int(row["count"])) for row in noticed if row["sort"] == VETOED),
         tuple(str(row["id"]) for row in noticed if row["sort"] == DIALECT),
+        tuple(Recorded(**_known(Recorded, row)) for row in rows.get("recorded", ())),
+        tuple(Members(str(row["group"]), tuple(row["ranks"])) for row in rows.get("members", ())),
+        tuple(Polled(**_known(Polled, row)) for row in rows.get("polled", ())),
+        tuple(
+            Analysed(**{**_known(Analysed, row), "ranks": tuple(row["ranks"])}) for row in rows.get("analysed", ())
+        ),
     ).in_order()
 
 

@@ -11,6 +11,7 @@ from typing import BinaryIO
 from detectors.catalogue.matching import matcher
 from detectors.diagnosing.accounting import Told
 from detectors.diagnosing.blocks import Block, blocks, size_for
+from detectors.diagnosing.dumping import dumps_among, read_dumps
 from detectors.diagnosing.folding import Found, fold
 from detectors.diagnosing.judging import Diagnosis, diagnose
 from detectors.diagnosing.merging import Merger, Stream, workers
@@ -50,11 +51,12 @@ class Answer:
 
 def read(asked: Asked) -> Answer:
     """Read everything once and judge it as one attempt."""
-    places, troubles = places_of(asked.names)
+    named_places, troubles = places_of(asked.names)
+    dumps, places = dumps_among(named_places, asked.node_of)
     _more_descriptors()
     streams: list[Stream] = []
     files: list[str] = []
-    large = len(places) > MANY
+    large = len(places) > MANY or len(dumps) > MANY
     for place in places:
         try:
             stream, first = _stream(asked, place, len(streams), size_for(len(places)))
@@ -64,18 +66,24 @@ def read(asked: Asked) -> Answer:
         large = large or not first.last
         streams.append(stream)
         files.append(place.name)
-    if not streams:
+    if not streams and not dumps:
         return Answer(None, Found(), [], troubles=troubles)
     matcher()  # compiled before the processes part
-    named = [stream.host for stream in streams if stream.host is not None]
+    named = [host for host in (*(one.host for one in streams), *(one.host for one in dumps)) if host is not None]
     with workers(large) as pool:
+        recorded = read_dumps(dumps, pool)
+        troubles += recorded.troubles
+        if not streams and not recorded.by_rank:
+            return Answer(None, Found(), [], troubles=troubles)
         merger = Merger(streams, pool, not asked.told.nodes, asked.seen)
         found = fold(merger, asked.told, named)
+    recorded.tell(found)
+    files += sorted({name for name, _told in recorded.by_rank.values()})
     return Answer(
         diagnosis=diagnose(found, asked.told),
         found=found,
         files=files,
-        size=merger.size,
+        size=merger.size + recorded.size,
         dated=merger.dated > 0,
         troubles=[*troubles, *merger.troubles],
     )
