@@ -7,29 +7,35 @@ from celery import shared_task
 from django.conf import settings
 from django.utils import timezone
 
-from detectors.claims import EARLY, claim_due
 from detectors.incidents import end_quiet
 from detectors.judging import judge
 from detectors.metrics_reading import claim_metrics, due_metrics, read_metrics
 from detectors.provider_tasks import start_due
-from detectors.reading import read_attempts
 from detectors.store_claims import claim_cluster, due_clusters
 from detectors.store_reading import read_cluster
+from detectors.sweeping import sweep
 from workloads.models import Attempt
 
 log = logging.getLogger(__name__)
-LONGEST = timedelta(seconds=3)
-"""Of one task: the next one takes what is left, and observing, judging and deciding get their turn between."""
+LONGEST = 1.0
+"""Pauses that one task reads: the next takes what is left, and other tasks get their turn between."""
+STALE = 2.0
+"""Pauses after which a task that no worker took is dropped: what it would read, a younger one reads."""
 JUDGED_AT_ONCE = 200
 
 
 @shared_task(name="detectors.tasks.read_due", ignore_result=True)  # type: ignore[untyped-decorator]  # Celery has no types
 def read_due() -> None:
-    """Read the logs of every attempt that is due: one task for each shard, none for an attempt."""
-    shards = settings.REKINDLE["REKINDLE_SHARDS"]
-    for shard in range(1, shards):
-        read_shard.apply_async((shard,), expires=settings.REKINDLE["REKINDLE_READ_SECONDS"] * 5)
-    read_shard(0)
+    """Read the logs of every attempt that is due: one task for each shard, none for an attempt.
+
+    The shard that this task reads itself changes: where tasks have to wait, none is always the one that waits.
+    """
+    shards, pause = settings.REKINDLE["REKINDLE_SHARDS"], settings.REKINDLE["REKINDLE_READ_SECONDS"]
+    own = int(timezone.now().timestamp() / pause) % shards
+    for shard in range(shards):
+        if shard != own:
+            read_shard.apply_async((shard,), expires=pause * STALE)
+    read_shard(own)
 
 
 @shared_task(name="detectors.tasks.read_shard", ignore_result=True)  # type: ignore[untyped-decorator]  # Celery has no types
@@ -38,11 +44,9 @@ def read_shard(shard: int) -> None:
 
     Left to the next sweep, a verdict would come up to a second later.
     """
-    early = timedelta(seconds=EARLY * settings.REKINDLE["REKINDLE_READ_SECONDS"])
     now = timezone.now()
-    until = now + LONGEST
-    while now < until and (attempts := claim_due(shard, settings.REKINDLE["REKINDLE_SHARDS"], now + early)):
-        read_attempts(attempts, now)
+    until = now + LONGEST * timedelta(seconds=settings.REKINDLE["REKINDLE_READ_SECONDS"])
+    while now < until and sweep(shard, now):
         now = timezone.now()
     judge_due()
 

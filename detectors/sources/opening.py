@@ -1,7 +1,8 @@
 """How is a path that a job's owner chose opened without being led astray? (decisions 6)
 
 The real path must lie below a root; then every component is opened from its parent without following links, so
-that a folder swapped for a link between the check and the opening is an error, not a way out.
+that a folder swapped for a link between the check and the opening is an error, not a way out. A path in which such
+a walk meets no link is its own real path: only where there is one is it resolved first.
 """
 
 import os
@@ -21,6 +22,10 @@ class Unreadable(Exception):
 
 class NotThere(Unreadable):
     """No such file (yet, or any more)."""
+
+
+class _Link(Unreadable):
+    """A link where a regular file should be."""
 
 
 @dataclass(frozen=True)
@@ -45,15 +50,37 @@ def opened(path: str, roots: Sequence[str], owner: int | None) -> Iterator[Opene
     """
     if owner is None:
         raise Unreadable("the job's user id is not known, so nobody's file is its own")
-    real = _real(path)
-    root = next((root for root in roots if real.startswith(root.rstrip("/") + "/")), None)
-    if root is None:
-        raise Unreadable("it lies outside the cluster's log_roots")
-    descriptor = _open_below(root, real[len(root.rstrip("/")) + 1 :].split("/"), owner)
+    descriptor = _as_written(path, roots, owner)
+    if descriptor is None:
+        real = _real(path)
+        root = _root_of(real, roots)
+        if root is None:
+            raise Unreadable("it lies outside the cluster's log_roots")
+        descriptor = _open_below(root, _below(root, real), owner)
     try:
         yield Opened(descriptor, _checked(os.fstat(descriptor), owner))
     finally:
         os.close(descriptor)
+
+
+def _as_written(path: str, roots: Sequence[str], owner: int) -> int | None:
+    """The file opened by the path as it is written; `None` where it is not there, or a link stands in the way."""
+    root = _root_of(path, roots)
+    parts = _below(root, path) if root is not None else []
+    if root is None or any(part in ("", ".", "..") for part in parts) or "\0" in path:
+        return None
+    try:
+        return _open_below(root, parts, owner)
+    except (NotThere, _Link):
+        return None
+
+
+def _root_of(path: str, roots: Sequence[str]) -> str | None:
+    return next((root for root in roots if path.startswith(root.rstrip("/") + "/")), None)
+
+
+def _below(root: str, path: str) -> list[str]:
+    return path[len(root.rstrip("/")) + 1 :].split("/")
 
 
 def _real(path: str) -> str:
@@ -90,7 +117,8 @@ def _open_below(root: str, parts: Sequence[str], owner: int) -> int:
 
 def _checked(status: os.stat_result, owner: int) -> os.stat_result:
     if not stat.S_ISREG(status.st_mode):
-        raise Unreadable(f"it is {_kind(status.st_mode)}, not a regular file")
+        refused = _Link if stat.S_ISLNK(status.st_mode) else Unreadable
+        raise refused(f"it is {_kind(status.st_mode)}, not a regular file")
     if status.st_uid != owner:
         raise Unreadable(f"it belongs to user id {status.st_uid}, not to the job's user ({owner})")
     return status

@@ -84,18 +84,27 @@ class TestDoors:
         assert Feed.objects.get().position["offset"] == 20_000
 
     def test_a_sweep_that_comes_a_moment_early_reads_all_the_same(self, tmp_path: Path) -> None:
-        cluster = make_cluster(tmp_path)
-        soon, later = (make_attempt(cluster, read_due_at=now() + timedelta(seconds=n)) for n in (0.15, 0.9))
+        cluster, at = make_cluster(tmp_path), now()
+        soon, later = (make_attempt(cluster, read_due_at=at + timedelta(seconds=n)) for n in (0.15, 0.25))
         for attempt in (soon, later):
             Log.of(attempt).write("a line")
-        tasks.read_due()
+        with mock.patch("detectors.tasks.timezone.now", lambda: at):  # however long that took
+            tasks.read_due()
         assert [feed.attempt_id for feed in Feed.objects.all()] == [soon.pk]
 
     def test_other_shards_are_tasks_of_their_own(self, settings: Any) -> None:
         settings.REKINDLE = {**settings.REKINDLE, "REKINDLE_SHARDS": 3}
-        with mock.patch.object(tasks.read_shard, "apply_async") as started:
-            tasks.read_due()
-        assert [call.args[0] for call in started.call_args_list] == [(1,), (2,)]
+        own: list[int] = []
+        for second in range(3):
+            at = datetime(2026, 5, 1, 10, 0, second, tzinfo=UTC)
+            with (
+                mock.patch.object(tasks.read_shard, "apply_async") as started,
+                mock.patch("detectors.tasks.timezone.now", lambda at=at: at),
+            ):
+                tasks.read_due()
+            own += {0, 1, 2} - {call.args[0][0] for call in started.call_args_list}
+            assert len(started.call_args_list) == 2
+        assert sorted(own) == [0, 1, 2]  # where tasks have to wait, it is not always the same shard that does
 
     def test_one_attempt_that_cannot_be_judged_stops_no_other(self, tmp_path: Path) -> None:
         cluster = make_cluster(tmp_path)
