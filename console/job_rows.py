@@ -10,6 +10,7 @@ from audit.event_type import EventType
 from audit.models import AuditEvent
 from console.topics import QUIET
 from detectors.models import Anomaly, Excerpt, Verdict
+from detectors.provider_models import ProviderQuestion
 from schedulers.states import FINAL, JobState
 from workloads.models import Attempt, Checkpoint, Cluster, Job, ProgressPoint
 from workloads.opt_in import read_stored
@@ -20,7 +21,7 @@ CHECKPOINTS_SHOWN = 300
 ANOMALIES_SHOWN = 60
 POINTS_SHOWN = 240
 
-Row = TypeVar("Row", Anomaly, Excerpt)
+Row = TypeVar("Row", Anomaly, Excerpt, ProviderQuestion)
 
 
 def attempts_of(job: Job) -> list[Attempt]:
@@ -53,6 +54,12 @@ def corrections_of(job: Job, cluster: Cluster) -> dict[int, list[AuditEvent]]:
     for row in list(rows.order_by("-id")[:ATTEMPTS_SHOWN])[::-1]:
         found.setdefault(row.attempt_index or 0, []).append(row)
     return found
+
+
+def questions_on(attempts: Iterable[Attempt]) -> dict[int, list[ProviderQuestion]]:
+    """By attempt: what providers outside were asked, and what came, in their order."""
+    rows = ProviderQuestion.objects.filter(attempt__in=list(attempts)).order_by("-id")[:ANOMALIES_SHOWN]
+    return _by_attempt(sorted(rows, key=lambda row: row.pk))
 
 
 def checkpoint_times(job: Job, cluster: Cluster) -> dict[int, tuple[datetime, ...]]:

@@ -32,6 +32,7 @@ from console.job_rows import (
     left_alone,
     place_of,
     points_of,
+    questions_on,
     run_time,
     state_of,
     throughput_of,
@@ -127,6 +128,7 @@ def job_recovery(asked: Asked) -> Context:
     attempts = attempts_of(job)
     verdicts, anomalies, excerpts = verdicts_of(attempts), anomalies_of(attempts), excerpts_of(attempts)
     lines = advice_on(job, asked.now)
+    asked_outside = questions_on(attempts)
     alone, corrected = left_alone(job, asked.the_cluster), corrections_of(job, asked.the_cluster)
     stories = []
     for attempt in reversed(attempts):
@@ -145,6 +147,7 @@ def job_recovery(asked: Asked) -> Context:
                 "judgement": judgement_of(verdict, seen, copies) if verdict else None,
                 "advice": advice[::-1],
                 "corrections": corrected.get(attempt.index, []),
+                "outside": asked_outside.get(attempt.pk, []),
                 "why_not": why_not,
                 "why_not_rules": rules_said(why_not.payload.get("trace")) if why_not else (),
                 "recoveries": [stations_of(sequence) for sequence in sequences],

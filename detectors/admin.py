@@ -1,12 +1,25 @@
-"""What may an administrator look at here? Everything; it is evidence, and only the site's own signatures change."""
+"""What may an administrator look at here? Everything; it is evidence.
+
+Only the site's own signatures and its providers change.
+"""
 
 from django.contrib import admin
 
 from audit.read_only import ReadOnlyAdmin
 from detectors.models import Anomaly, Excerpt, Feed, HealthEvent, Verdict
+from detectors.provider_admin import AttributionProviderAdmin, ProviderQuestionAdmin
 from detectors.signature_admin import SiteSignatureAdmin
 
-__all__ = ["AnomalyAdmin", "ExcerptAdmin", "FeedAdmin", "HealthEventAdmin", "SiteSignatureAdmin", "VerdictAdmin"]
+__all__ = [
+    "AnomalyAdmin",
+    "AttributionProviderAdmin",
+    "ExcerptAdmin",
+    "FeedAdmin",
+    "HealthEventAdmin",
+    "ProviderQuestionAdmin",
+    "SiteSignatureAdmin",
+    "VerdictAdmin",
+]
 
 
 @admin.register(Anomaly)

@@ -18,6 +18,9 @@ GROUPS = {
         "detectors.add_sitesignature",
         "detectors.change_sitesignature",
         "detectors.view_sitesignature",
+        "detectors.add_attributionprovider",
+        "detectors.change_attributionprovider",
+        "detectors.view_attributionprovider",
     ),
 }
 

@@ -9,6 +9,7 @@ from advisor_api.wire.advice import Advice
 from advisor_api.wire.fields import AnyJson, Form, Int64
 from detectors.attribution.action import VerdictAction
 from detectors.attribution.evidence_status import EvidenceStatus
+from detectors.provider_models import OUTCOMES
 
 
 class WholeVerdict(AnyJson):
@@ -19,10 +20,24 @@ class WholeVerdict(AnyJson):
         return whole_verdict(instance)
 
 
+class ProviderSaid(Form):
+    """What a provider outside was asked about the attempt, and what came: ours stands beside it."""
+
+    provider = serializers.CharField(source="name")
+    kind = serializers.CharField()
+    phase = serializers.CharField()
+    outcome = serializers.ChoiceField(choices=[name for name, _label in OUTCOMES])
+    said = serializers.CharField(allow_blank=True)
+    answer = AnyJson(allow_null=True)
+    askedAt = serializers.DateTimeField(source="asked_at")
+    answeredAt = serializers.DateTimeField(source="answered_at", allow_null=True)
+
+
 class Verdict(Form):
     """The attribution of an attempt's failure.
 
-    `body` is the whole of it (schema 1.0) with evidence and rivals; `inputs` are the facts that it was made from.
+    `body` is the whole of it (schema 1.0) with evidence and rivals; `inputs` are the facts that it was made from;
+    `providers` are those outside who were asked.
     """
 
     verdictId = serializers.UUIDField(source="uuid")
@@ -42,6 +57,7 @@ class Verdict(Form):
     body = WholeVerdict()
     inputs = AnyJson(source="body.inputs", default=dict)
     inputHash = serializers.CharField(source="input_hash")
+    providers = ProviderSaid(many=True, source="attempt.questions")
     happenedAt = serializers.DateTimeField(source="happened_at")
     judgedAt = serializers.DateTimeField(source="judged_at")
 

@@ -16,6 +16,7 @@ from audit.trail import Actor, Entry, Subject, record
 from schedulers.states import JobState
 from tests.advisor_api.conftest import Api
 from tests.advisor_api.world import UNKNOWN, a_job, a_verdict, an_advice, an_attempt, seconds
+from tests.detectors.providers.rows import make_question
 from workloads.models import Attempt, Cluster
 
 pytestmark = pytest.mark.django_db
@@ -291,6 +292,15 @@ class TestAttempts:
         found = api.get(path).json["verdict"]
         assert (found["confidence"], found["supersedes"], found["speed"]) == (0.5, str(first.uuid), "slow")
         assert (found["body"]["verdict_id"], found["body"]["phase"]) == (found["verdictId"], "slow")
+        assert found["providers"] == []
+
+    def test_what_providers_answered_stands_beside_the_verdict(self, api: Api) -> None:
+        verdict = a_verdict(an_attempt(a_job(api.cluster)))
+        make_question(verdict, timezone.now())
+        make_question(verdict, timezone.now(), name="other", outcome="failed", answer=None, said="no JSON: '<b>'")
+        found = api.get(f"/v1/attempts/{verdict.attempt.heimdall_id}/verdict").json["verdict"]["providers"]
+        assert [(one["provider"], one["outcome"]) for one in found] == [("acme", "answered"), ("other", "failed")]
+        assert (found[0]["answer"]["confidence"], found[1]["said"]) == (0.6, "no JSON: '<b>'")
 
     def test_the_decision_with_every_rule(self, api: Api) -> None:
         advice = an_advice(api.cluster, now=timezone.now())

@@ -9,8 +9,10 @@ from django.urls import reverse
 from pytest_django import DjangoAssertNumQueries
 
 from console.rendering import bodies
+from detectors.models import Verdict
 from tests.console import sample
 from tests.console.sample import Sample
+from tests.detectors.providers.rows import make_question
 from workloads.models import Cluster
 
 READERS = ["viewer", "operator", "admin"]
@@ -197,8 +199,16 @@ def test_the_number_of_queries_does_not_grow_with_the_rows(
         extra = sample.job(rows.cluster, 5000 + number, now)
         for index in range(2):
             sample.attempt(extra, index, sample.JobState.RUNNING, now)
-    bounds = {"overview": 19, "jobs": 12, "job": 34, "cluster": 19, "approvals": 10, "incidents": 14, "log copy": 7}
+    bounds = {"overview": 19, "jobs": 12, "job": 35, "cluster": 19, "approvals": 10, "incidents": 14, "log copy": 7}
     for name, address in pages(rows).items():
         bodies.forget()
         with django_assert_max_num_queries(bounds[name]):
             as_viewer.get(address)
+
+
+def test_what_a_provider_answered_stands_beside_the_verdict(as_viewer: Client, rows: Sample, now: datetime) -> None:
+    verdict = Verdict.objects.filter(attempt__job=rows.recovered).order_by("-pk")[0]
+    make_question(verdict, now, said="hardware <script>alert(1)</script>")
+    text = as_viewer.get(reverse("job", args=["demo", rows.recovered.number, 0])).content.decode()
+    assert "Asked outside" in text and "acme</span> Answered" in text
+    assert "hardware &lt;script&gt;" in text and "<script>alert(1)" not in text

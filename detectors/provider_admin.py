@@ -1,0 +1,79 @@
+"""How does an administrator say who outside is asked about verdicts? Every change is an event of the trail."""
+
+from typing import TYPE_CHECKING, Any
+
+from django.contrib import admin
+from django.forms import ModelForm
+from django.http import HttpRequest
+from django.utils import timezone
+
+from audit.actor_kind import ActorKind
+from audit.event_type import EventType
+from audit.level import Level
+from audit.read_only import ReadOnlyAdmin
+from audit.trail import Actor, Entry, record
+from detectors.provider_models import AttributionProvider, ProviderQuestion
+from workloads.subjects import subject_of_cluster
+
+if TYPE_CHECKING:
+    Base = admin.ModelAdmin[AttributionProvider]
+    Form = ModelForm[AttributionProvider]
+else:  # takes no type argument when it runs
+    Base = admin.ModelAdmin
+    Form = ModelForm
+
+
+@admin.register(AttributionProvider)
+class AttributionProviderAdmin(Base):
+    """Providers. What they answer stands in *Provider questions*, and only narrows our verdicts."""
+
+    list_display = ("name", "cluster", "kind", "address", "phases", "timeout_seconds", "enabled")
+    list_filter = ("cluster", "kind", "enabled")
+    list_select_related = ("cluster",)
+    search_fields = ("name", "address")
+    fields = ("cluster", "name", "kind", "address", "credential", "timeout_seconds", "phases", "enabled")
+
+    def get_readonly_fields(self, request: HttpRequest, obj: AttributionProvider | None = None) -> tuple[str, ...]:
+        """Whose it is, and what it is called in the trail."""
+        return ("cluster", "name") if obj else ()
+
+    def has_delete_permission(self, request: HttpRequest, obj: AttributionProvider | None = None) -> bool:
+        """Nobody: it is unticked instead, and what it answered keeps its origin."""
+        return False
+
+    def save_model(self, request: HttpRequest, obj: AttributionProvider, form: Form, change: bool) -> None:
+        """Store it, and write one event that says what changed."""
+        changed = [name for name in form.changed_data if not change or form.initial.get(name) != getattr(obj, name)]
+        if change and not changed:
+            return
+        super().save_model(request, obj, form, change)
+        record([_configured(request, obj, form, changed if change else None)], timezone.now())
+
+
+def _configured(request: HttpRequest, obj: AttributionProvider, form: Form, changed: list[str] | None) -> Entry:
+    person = request.user.get_username()
+    what = f"changed {', '.join(changed)} of" if changed else "added"
+    names = changed or [name for name in AttributionProviderAdmin.fields if name != "cluster"]
+    payload: dict[str, Any] = {
+        "provider": obj.name,
+        "before": {name: form.initial.get(name) for name in changed or ()},
+        "after": {name: getattr(obj, name) for name in names},
+    }
+    return Entry(
+        type=EventType.CONFIGURATION,
+        subject=subject_of_cluster(obj.cluster),
+        actor=Actor(ActorKind.PERSON, person),
+        sentence=f"{person} {what} the attribution provider {obj.name} of cluster {obj.cluster.name}.",
+        level=Level.WARNING,
+        payload=payload,
+    )
+
+
+@admin.register(ProviderQuestion)
+class ProviderQuestionAdmin(ReadOnlyAdmin):
+    """What providers were asked, and what came."""
+
+    list_display = ("asked_at", "name", "attempt", "phase", "outcome", "tries", "said", "answered_at")
+    list_filter = ("outcome", "phase", "kind")
+    list_select_related = ("attempt__job",)
+    search_fields = ("name", "attempt__job__number")
