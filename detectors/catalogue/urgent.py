@@ -5,7 +5,8 @@ import re
 from detectors.catalogue.catalogue import Catalogue
 from detectors.catalogue.cleaning import clean, is_plain
 from detectors.catalogue.linear import encoded
-from detectors.catalogue.matching import MARKS, TRACEBACK, Matcher, matcher
+from detectors.catalogue.looking import MARKS, TRACEBACK
+from detectors.catalogue.matching import Matcher, matcher
 from detectors.catalogue.texts import text_of
 
 LABEL_LIMIT = 64  # characters within which a host's label of a line ends
