@@ -2,7 +2,7 @@
 
 Whatever an answer says: cause, layer, fingerprint and culprits stay ours, so that neither history nor the counters
 of the policy rest on what somebody else believes. Confidence only falls, hosts only cease to be excludable, a stop
-only becomes a question. `docs/decisions/0011-external-attribution.md`.
+only becomes a question. `docs/decisions/0012-external-attribution.md`.
 """
 
 from collections.abc import Mapping, Sequence
