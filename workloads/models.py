@@ -240,6 +240,7 @@ class Job(models.Model):
     class Meta:
         ordering = ("-created_at", "-id")
         constraints = (models.UniqueConstraint(fields=("cluster", "number", "epoch"), name="job_identity"),)
+        indexes = (models.Index(fields=("cluster", "array_job"), name="job_by_array"),)
 
     def __str__(self) -> str:
         return str(self.number)

@@ -492,6 +492,10 @@ class Migration(migrations.Migration):
             model_name="job",
             constraint=models.UniqueConstraint(fields=("cluster", "number", "epoch"), name="job_identity"),
         ),
+        migrations.AddIndex(
+            model_name="job",
+            index=models.Index(fields=("cluster", "array_job"), name="job_by_array"),
+        ),
         migrations.AddConstraint(
             model_name="attempt",
             constraint=models.UniqueConstraint(fields=("job", "index"), name="attempt_identity"),
