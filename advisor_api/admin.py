@@ -1,119 +1,41 @@
 """What may an administrator see and change of advice, policies, limits and tokens?"""
 
-from collections.abc import Callable
 from datetime import timedelta
-from json import JSONEncoder
 from typing import TYPE_CHECKING, Any
 
 from django.contrib import admin, messages
-from django.contrib.admin.widgets import AdminTextareaWidget
-from django.db import transaction
-from django.db.models import JSONField, QuerySet
+from django.db.models import QuerySet
 from django.forms import ModelForm
 from django.http import HttpRequest
 from django.utils import timezone
 
 from advisor_api.admin_forms import ExclusionForm, PauseForm, TokenForm
 from advisor_api.excluding import exclude, lift
+from advisor_api.insert_only import InsertOnlyAdmin, actor_of
 from advisor_api.models import (
     Advice,
     ApiToken,
     ControllerLease,
     Exclusion,
     JobReport,
+    LeftAlone,
     Milestone,
     Pause,
-    PolicyVersion,
     Sequence,
 )
 from advisor_api.pausing import end_pause, pause
-from advisor_api.policy.values import defaults
-from advisor_api.refusals import Refusal
+from advisor_api.policy_admin import PolicyActivationAdmin, PolicyVersionAdmin
 from advisor_api.token_role import TokenRole
 from advisor_api.tokens import issue, revoke, rotate
-from audit.actor_kind import ActorKind
-from audit.event_type import EventType
-from audit.level import Level
 from audit.read_only import ReadOnlyAdmin
-from audit.trail import Actor, Entry, Subject, record
 
 if TYPE_CHECKING:
     Form = ModelForm[Any]
 else:  # takes no type argument when it runs
     Form = ModelForm
 
+__all__ = ["PolicyActivationAdmin", "PolicyVersionAdmin"]
 OVERLAP = timedelta(hours=24)
-
-
-class InsertOnlyAdmin(ReadOnlyAdmin):
-    """Rows may be added, never changed or deleted."""
-
-    actions: Any = None
-
-    def has_add_permission(self, request: HttpRequest) -> bool:
-        """Whoever has the model's permission to add."""
-        return bool(request.user.has_perm(f"{self.opts.app_label}.add_{self.opts.model_name}"))
-
-    def each(self, request: HttpRequest, rows: QuerySet[Any], act: Callable[[Any], str]) -> None:
-        """Do `act` on every row and show what it says; what is refused is shown as well and stops nothing."""
-        for row in rows:
-            try:
-                self.message_user(request, act(row), messages.WARNING)
-            except Refusal as refusal:
-                self.message_user(request, str(refusal), messages.ERROR)
-
-
-def actor_of(request: HttpRequest) -> Actor:
-    """The person at the admin."""
-    return Actor(ActorKind.PERSON, request.user.get_username())
-
-
-class OneLineEach(JSONEncoder):
-    """JSON that a person can edit: one value on each line."""
-
-    def __init__(self, **options: Any) -> None:
-        super().__init__(**{**options, "indent": 2})
-
-
-@admin.register(PolicyVersion)
-class PolicyVersionAdmin(InsertOnlyAdmin):
-    """Policies: the newest version is the active one. To change a policy, add a version."""
-
-    list_display = ("id", "cluster", "note", "created_at", "created_by")
-    list_filter = ("cluster",)
-    fields = ("cluster", "values", "note")
-    list_select_related = ("cluster",)
-    formfield_overrides = {  # as Django declares it
-        JSONField: {
-            "encoder": OneLineEach,
-            "widget": AdminTextareaWidget(attrs={"rows": 24}),
-            "help_text": "What each limit means: docs/policy.md. What is left out has its default.",
-        }
-    }
-
-    def get_changeform_initial_data(self, request: HttpRequest) -> dict[str, Any]:
-        """A new version begins with the values of the newest one."""
-        newest = PolicyVersion.objects.first()
-        return {"values": {**defaults(), **newest.values} if newest else defaults()}
-
-    def save_model(self, request: HttpRequest, obj: PolicyVersion, form: Form, change: bool) -> None:
-        """Store it with its event."""
-        obj.created_at, obj.created_by = timezone.now(), request.user.get_username()
-        with transaction.atomic():
-            super().save_model(request, obj, form, change)
-            record([_configured(obj, actor_of(request))], obj.created_at)
-
-
-def _configured(version: PolicyVersion, actor: Actor) -> Entry:
-    of = version.cluster.name if version.cluster else "all clusters"
-    return Entry(
-        type=EventType.CONFIGURATION,
-        subject=Subject(cluster=version.cluster.name if version.cluster else ""),
-        actor=actor,
-        sentence=f"{actor.name} made policy {version.pk} of {of} the active one. {version.note}".strip(),
-        level=Level.WARNING,
-        payload={"policy": version.pk, "values": version.values},
-    )
 
 
 @admin.register(Advice)
@@ -122,6 +44,16 @@ class AdviceAdmin(ReadOnlyAdmin):
 
     list_display = ("id", "attempt", "generation", "operation", "rule", "state", "state_reason", "created_at")
     list_filter = ("attempt__job__cluster", "operation", "state", "rule")
+    search_fields = ("=attempt__job__number", "=attempt__heimdall_id", "rule")
+    list_select_related = ("attempt__job",)
+
+
+@admin.register(LeftAlone)
+class LeftAloneAdmin(ReadOnlyAdmin):
+    """Decisions that led to no advice, with their facts."""
+
+    list_display = ("decided_at", "attempt", "rule", "operation", "because")
+    list_filter = ("attempt__job__cluster", "rule")
     search_fields = ("=attempt__job__number", "=attempt__heimdall_id", "rule")
     list_select_related = ("attempt__job",)
 

@@ -2,23 +2,25 @@
 
 import logging
 import uuid
+from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, cast
 
 from django.db import OperationalError, transaction
 
 from advisor_api.correcting import correction_of
 from advisor_api.excluding import exclude_named, withdraw
 from advisor_api.gathering import gather
-from advisor_api.models import Advice, PolicyVersion, Sequence
-from advisor_api.policies import active_policy
+from advisor_api.models import Advice, LeftAlone, PolicyVersion, Sequence
+from advisor_api.policies import policy_for
 from advisor_api.policy.advice_state import AdviceState
-from advisor_api.policy.decision import Decision, as_json
+from advisor_api.policy.decision import Decision, Watched, as_json
 from advisor_api.policy.decision import decide as by_rules
 from advisor_api.policy.facts import Facts
 from advisor_api.policy.operation import Operation
 from advisor_api.policy.reconciliation_reason import ReconciliationReason
 from advisor_api.policy.rules import RULES
+from advisor_api.policy.values import Policy
 from advisor_api.states import Move, move
 from audit.actor_kind import ActorKind
 from audit.event_type import EventType
@@ -39,6 +41,16 @@ TOO_LATE = frozenset({"already_requeued", "command_given"})
 OPEN = frozenset({AdviceState.PENDING.value, AdviceState.AWAITING_APPROVAL.value})
 
 
+@dataclass(frozen=True)
+class _Judged:
+    """A decision, and what it was made from."""
+
+    version: PolicyVersion
+    judged_by: dict[str, Any]
+    facts: Facts
+    decision: Decision
+
+
 def decide_all_due(now: datetime) -> int:
     """Decide what is due, oldest first; returns how many. One that fails is logged and does not stop the others."""
     due = Verdict.objects.filter(decide_due_at__lte=now).order_by("decide_due_at", "id")
@@ -57,28 +69,28 @@ def decide_all_due(now: datetime) -> int:
 def decide(verdict: Verdict, now: datetime) -> Advice | None:
     """Decide on the attempt of `verdict` in one transaction; the new advice, or `None` when there is none.
 
-    Takes the verdict by compare-and-swap on `decide_due_at`: two workers never decide twice. Decisions by one
-    policy come one after the other (its row is locked), so that caps and the storm limit hold.
+    Takes the verdict by compare-and-swap on `decide_due_at`: two workers never decide twice. Decisions on one
+    cluster come one after the other (the row of its own policy, or else of all clusters', is locked), so that caps
+    and the storm limit hold whatever partitions and users have policies of their own.
     """
     with transaction.atomic():
         if not _claim(verdict, None):
             return None
         # Read anew: since the sweep began the attempt may have been cancelled or requeued.
         verdict = Verdict.objects.select_related("attempt__job__cluster").defer("body").get(pk=verdict.pk)
-        version, policy = active_policy(verdict.attempt.job.cluster, now)
-        PolicyVersion.objects.select_for_update().get(pk=version.pk)
-        facts = gather(verdict, policy, now)
-        decision = by_rules(facts, policy, now)
+        judged = _judge(verdict, now)
+        decision = judged.decision
         if decision.operation is None:
-            _left_alone(verdict, decision, now)
+            _left_alone(verdict, judged, now)
             _correct(verdict, decision, now)
             return None
         older = Advice.objects.select_for_update().filter(attempt=verdict.attempt).order_by("-generation").first()
         if older is not None and _says_the_same(older, decision):
             same = f"Advice {older.generation} says the same already ({decision.because})."
             record([_no_advice(verdict, decision, same)], now)
+            _keep(verdict, judged, now)
             return None
-        return _advise(verdict, version, facts=facts, decision=decision, older=older, now=now)
+        return _advise(verdict, judged, older, now)
 
 
 def _claim(verdict: Verdict, due_at: datetime | None) -> bool:
@@ -86,15 +98,45 @@ def _claim(verdict: Verdict, due_at: datetime | None) -> bool:
     return bool(mine.update(decide_due_at=due_at))
 
 
-def _left_alone(verdict: Verdict, decision: Decision, now: datetime) -> None:
+def _judge(verdict: Verdict, now: datetime) -> _Judged:
+    """Lock, gather and decide. What is counted by a policy value is told by the value's name (`counted_by`)."""
+    policy = policy_for(verdict.attempt.job, now)
+    PolicyVersion.objects.select_for_update().get(pk=policy.base.pk)
+    read: dict[str, Any] = {}
+    facts = gather(verdict, cast(Policy, Watched(policy.policy, "", read)), now)
+    judged_by = policy.stored() | {"counted_by": sorted(name.removeprefix(".") for name in read)}
+    return _Judged(policy.version, judged_by, facts, by_rules(facts, policy.policy, now))
+
+
+def _left_alone(verdict: Verdict, judged: _Judged, now: datetime) -> None:
     """Nothing is to be done; a guard that only postpones is written down once and looked at again."""
+    decision = judged.decision
     if decision.again_at is None:
         record([_no_advice(verdict, decision)], now)
+        _keep(verdict, judged, now)
         return
     Verdict.objects.filter(pk=verdict.pk).update(decide_due_at=decision.again_at)
     key = f"postponed:{verdict.uuid}:{decision.rule}"
     if not AuditEvent.objects.filter(producer_key=key).exists():
         record([_no_advice(verdict, decision, key=key)], now)
+        _keep(verdict, judged, now, key)
+
+
+def _keep(verdict: Verdict, judged: _Judged, now: datetime, key: str | None = None) -> None:
+    """So that a decision without advice can be made again, too (`advisor_api.replaying`)."""
+    decision = judged.decision
+    LeftAlone.objects.create(
+        key=key,
+        attempt=verdict.attempt,
+        policy=judged.version,
+        judged_by=judged.judged_by,
+        operation=decision.operation or "",
+        excluded_nodes=list(decision.excluded_nodes),
+        rule=decision.rule,
+        because=decision.because[:1000],
+        facts=as_json(judged.facts),
+        decided_at=now,
+    )
 
 
 def _correct(verdict: Verdict, decision: Decision, now: datetime) -> None:
@@ -111,16 +153,8 @@ def _says_the_same(older: Advice, decision: Decision) -> bool:
     return equal and (older.state in OPEN or rejected)
 
 
-def _advise(
-    verdict: Verdict,
-    version: PolicyVersion,
-    *,
-    facts: Facts,
-    decision: Decision,
-    older: Advice | None,
-    now: datetime,
-) -> Advice:
-    attempt = verdict.attempt
+def _advise(verdict: Verdict, judged: _Judged, older: Advice | None, now: datetime) -> Advice:
+    attempt, decision = verdict.attempt, judged.decision
     generation = older.generation + 1 if older else 1
     actor = Actor(ActorKind.RULE, decision.rule)
     if older is not None and older.state in OPEN:
@@ -133,8 +167,9 @@ def _advise(
         attempt=attempt,
         generation=generation,
         verdict=verdict,
-        policy=version,
-        facts=as_json(facts),
+        policy=judged.version,
+        judged_by=judged.judged_by,
+        facts=as_json(judged.facts),
     )
     if advice.operation != Operation.WAIT:
         _open_sequence(advice, verdict, now)

@@ -8,7 +8,7 @@ from django.db import transaction
 from advisor_api.ending import check_end
 from advisor_api.gathering import active_exclusions
 from advisor_api.models import Advice, Exclusion
-from advisor_api.policies import active_policy
+from advisor_api.policies import policy_of
 from advisor_api.refusals import Bad, NotFound, Stale
 from audit.actor_kind import ActorKind
 from audit.event_type import EventType
@@ -23,7 +23,7 @@ def exclude_named(advice: Advice, nodes: Sequence[str], now: datetime) -> list[E
     Call it inside the transaction that makes the restart actionable. Reads `advice.attempt.job.cluster`.
     """
     cluster = advice.attempt.job.cluster
-    _version, policy = active_policy(cluster, now)
+    policy = policy_of(advice, now)
     there = set(active_exclusions(cluster, now).values_list("node", flat=True))
     rows = [
         Exclusion(

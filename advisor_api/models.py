@@ -16,7 +16,10 @@ from workloads.models import Attempt, Cluster
 
 
 class PolicyVersion(models.Model):
-    """Limits and choices of one cluster, or of all clusters. Insert-only: the newest one is the active one."""
+    """Limits and choices of all clusters, a cluster, or a partition or user of one. Insert-only.
+
+    It holds only from its activation on (`PolicyActivation`), and only says what differs from the levels below.
+    """
 
     cluster = models.ForeignKey(
         Cluster,
@@ -26,6 +29,10 @@ class PolicyVersion(models.Model):
         related_name="policies",
         help_text="Empty: all.",
     )
+    partition = models.CharField(max_length=128, blank=True, default="", help_text="Of the cluster. Empty: all.")
+    user = models.CharField(
+        max_length=64, blank=True, default="", help_text="Whose jobs on the cluster. Empty: all."
+    )
     values = models.JSONField(default=dict, blank=True, validators=[policy_values])
     note = models.CharField(max_length=500, blank=True, default="")
     created_at = models.DateTimeField()
@@ -33,9 +40,37 @@ class PolicyVersion(models.Model):
 
     class Meta:
         ordering = ("-id",)
+        permissions = (("activate_policy", "Can activate and withdraw policies"),)
 
     def __str__(self) -> str:
-        return f"policy {self.pk} of {self.cluster or 'all clusters'}"
+        parts = (self.partition and f"partition {self.partition}", self.user and f"user {self.user}")
+        return f"policy {self.pk} of {' on '.join(filter(None, (*parts, str(self.cluster or 'all clusters'))))}"
+
+
+class PolicyActivation(models.Model):
+    """From when on a version holds at its place, by whose word. Insert-only: the highest number holds.
+
+    `place`: the place's key (`policies.Place.key`). Without a version nothing is said there any more.
+    """
+
+    place = models.CharField(max_length=220)
+    number = models.PositiveIntegerField()
+    cluster = models.ForeignKey(
+        Cluster, null=True, blank=True, on_delete=models.CASCADE, related_name="policy_activations"
+    )
+    version = models.ForeignKey(
+        PolicyVersion, null=True, blank=True, on_delete=models.CASCADE, related_name="activations"
+    )
+    reason = models.CharField(max_length=500)
+    activated_at = models.DateTimeField()
+    activated_by = models.CharField(max_length=128)
+
+    class Meta:
+        ordering = ("-id",)
+        constraints = (models.UniqueConstraint(fields=("place", "number"), name="policy_activation_once"),)
+
+    def __str__(self) -> str:
+        return f"{self.version or 'nothing'} from {self.activated_at:%Y-%m-%d %H:%M} on"
 
 
 class Advice(models.Model):
@@ -45,6 +80,7 @@ class Advice(models.Model):
     generation = models.PositiveIntegerField()
     verdict = models.ForeignKey(Verdict, null=True, blank=True, on_delete=models.RESTRICT, related_name="advice")
     policy = models.ForeignKey(PolicyVersion, null=True, blank=True, on_delete=models.RESTRICT)
+    judged_by = models.JSONField(default=dict, help_text="The values that held, and the versions they came from.")
     operation = models.CharField(max_length=16, choices=Operation.choices())
     excluded_nodes = models.JSONField(default=list)
     rule = models.CharField(max_length=64)
@@ -70,6 +106,30 @@ class Advice(models.Model):
 
     def __str__(self) -> str:
         return f"{self.operation} {self.attempt_id} g{self.generation}"
+
+
+class LeftAlone(models.Model):
+    """A decision that led to no advice, with what it was made from, so that it can be made again.
+
+    A guard that postpones is kept once for each verdict and rule (`key`), as in the trail.
+    """
+
+    key = models.CharField(max_length=128, unique=True, null=True, editable=False)
+    attempt = models.ForeignKey(Attempt, on_delete=models.CASCADE, related_name="left_alone")
+    policy = models.ForeignKey(PolicyVersion, on_delete=models.RESTRICT)
+    judged_by = models.JSONField(default=dict)
+    operation = models.CharField(max_length=16, blank=True, choices=[("", "Nothing"), *Operation.choices()])
+    excluded_nodes = models.JSONField(default=list)
+    rule = models.CharField(max_length=64)
+    because = models.CharField(max_length=1000)
+    facts = models.JSONField(default=dict)
+    decided_at = models.DateTimeField(db_index=True)
+
+    class Meta:
+        ordering = ("-id",)
+
+    def __str__(self) -> str:
+        return f"{self.rule} {self.attempt_id}"
 
 
 class Sequence(models.Model):

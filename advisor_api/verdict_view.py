@@ -63,7 +63,8 @@ def _recommendation(suggested: dict[str, Any], advice: Advice | None, mode: Mode
 
 def _budget(advice: Advice | None) -> dict[str, int | None]:
     """Restarts that are left for this cause, by the policy of the advice."""
-    if advice is None or advice.policy is None:
+    values = advice.judged_by.get("values", {}) if advice is not None else {}
+    if advice is None or "max_restarts_per_cause" not in values:
         return {"left": None, "of": None}
-    of = int(advice.policy.values.get("max_restarts_per_cause", 3))
+    of = int(values["max_restarts_per_cause"])
     return {"left": max(0, of - int(advice.facts.get("restarts_for_cause", 0))), "of": of}

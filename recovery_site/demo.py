@@ -20,7 +20,9 @@ from django.contrib.auth import get_user_model
 from django.contrib.auth.models import User
 from django.db import transaction
 
-from advisor_api.models import ApiToken, PolicyVersion
+from advisor_api.activating import establish
+from advisor_api.models import ApiToken
+from advisor_api.policies import Place
 from advisor_api.token_role import TokenRole
 from advisor_api.tokens import issue
 from audit.actor_kind import ActorKind
@@ -116,9 +118,8 @@ def furnish(folder: Path, now: datetime) -> User:
             },
         )
         if made:
-            PolicyVersion.objects.create(
-                cluster=cluster, values=POLICY, note="Shorter waits for the demo", created_at=now, created_by="demo"
-            )
+            demo = Actor(ActorKind.PERSON, "demo")
+            establish(Place(cluster), POLICY, "Shorter waits for the demo", actor=demo, now=now)
     person, made = get_user_model().objects.get_or_create(
         username=PERSON, defaults={"is_staff": True, "is_superuser": True}
     )

@@ -6,7 +6,7 @@ from django.contrib.auth.models import Group, Permission
 from django.db.models import Q
 
 GROUPS = {
-    "Operators": ("advisor_api.approve_advice",),
+    "Operators": ("advisor_api.approve_advice", "advisor_api.view_policyversion"),
     "Administrators": (
         "advisor_api.approve_advice",
         "workloads.switch_mode",
@@ -15,6 +15,8 @@ GROUPS = {
         "workloads.view_cluster",
         "advisor_api.add_policyversion",
         "advisor_api.view_policyversion",
+        "advisor_api.activate_policy",
+        "advisor_api.view_policyactivation",
         "detectors.add_sitesignature",
         "detectors.change_sitesignature",
         "detectors.view_sitesignature",

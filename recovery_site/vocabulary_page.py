@@ -1,6 +1,7 @@
 """What does `docs/vocabulary.md` say? Every word that is stored, served or shown, read off the enums."""
 
 from advisor_api.policy.advice_state import AdviceState
+from advisor_api.policy.level import PolicyLevel
 from advisor_api.policy.operation import Operation
 from advisor_api.policy.reconciliation_reason import ReconciliationReason
 from advisor_api.policy.scheduler_action import SchedulerAction
@@ -36,6 +37,7 @@ ENUMS: tuple[type[Word], ...] = (
     EvidenceStatus,
     Grade,
     Operation,
+    PolicyLevel,
     AdviceState,
     ReconciliationReason,
     SchedulerAction,

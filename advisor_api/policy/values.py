@@ -1,5 +1,6 @@
 """Which limits and choices does a policy have, and what are their defaults?"""
 
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 from typing import Any
 
@@ -67,6 +68,21 @@ MEANINGS = {
 }
 
 
+FOR_ALL = frozenset(
+    {
+        "exclude_confidence",
+        "max_excluded_share",
+        "min_exclusions",
+        "max_nodes_per_incident",
+        "exclusion_seconds",
+        "storm_restarts",
+        "storm_window_seconds",
+        "storm_share",
+    }
+)
+"""What one user's policy cannot say: it takes nodes from everybody, or counts the jobs of all."""
+
+
 class BadPolicy(ValueError):
     """A policy value is unknown, of the wrong kind or out of range."""
 
@@ -83,6 +99,15 @@ def read_policy(values: dict[str, Any]) -> Policy:
         if not 0 <= value <= (MOST if whole else 1):
             raise BadPolicy(f"{name} must be {f'from 0 to {MOST}' if whole else 'between 0 and 1'}.")
     return Policy(**values)
+
+
+def for_a_user(values: Mapping[str, Any]) -> None:
+    """`BadPolicy` when values that touch everybody's nodes would be said for one user."""
+    if wrong := sorted(FOR_ALL.intersection(values)):
+        raise BadPolicy(
+            f"{', '.join(wrong)} cannot be said for one user: the nodes and restarts of all are touched by it. "
+            "Say it for the partition or the cluster."
+        )
 
 
 def defaults() -> dict[str, Any]:

@@ -19,10 +19,12 @@ CLUSTER = "lab"
 POLICY = {"storm_restarts": 1000, "max_excluded_share": 0.5, "unknown_backoff_seconds": 4}
 MAKE_POLICY = """
 from django.utils import timezone
-from advisor_api.models import PolicyVersion
-made = PolicyVersion(values={values!r}, note="cases of the lab", created_at=timezone.now())
-made.full_clean()
-made.save()
+from advisor_api.activating import establish
+from advisor_api.policies import Place
+from audit.actor_kind import ActorKind
+from audit.trail import Actor
+lab = Actor(ActorKind.PERSON, "lab")
+establish(Place(), {values!r}, "cases of the lab", actor=lab, now=timezone.now())
 """
 POLICY_SAYS = (
     "Limits and poll are shortened as in the tests (a step takes 0.3 s); no limit on restart storms (twenty "

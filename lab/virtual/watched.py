@@ -8,7 +8,8 @@ from typing import Any
 
 from django.conf import settings
 
-from advisor_api.models import PolicyVersion
+from advisor_api.activating import establish
+from advisor_api.policies import Place
 from advisor_api.token_role import TokenRole
 from advisor_api.tokens import issue
 from audit.actor_kind import ActorKind
@@ -73,7 +74,10 @@ def watch(
     clock: VirtualClock,
     seed: int,
 ) -> Watched:
-    """Store the cluster in action mode, with a policy and a token, and give it hands. Raises `ValidationError`."""
+    """Store the cluster in action mode, with a policy and a token, and give it hands.
+
+    Raises `ValidationError` for a row, `Bad` for a policy that is not usable.
+    """
     row = Cluster(
         name=name,
         environment=environment,
@@ -86,9 +90,7 @@ def watch(
     row.full_clean()
     row.save()
     if policy:
-        version = PolicyVersion(cluster=row, values=dict(policy), created_at=clock.now(), created_by="lab")
-        version.full_clean()
-        version.save()
+        establish(Place(row), policy, "The lab's.", actor=LAB, now=clock.now())
     token = issue(f"controller of cluster {row.pk}", TokenRole.CONTROLLER, [row], now=clock.now(), actor=LAB)
     own = folder / name
     own.mkdir(parents=True, exist_ok=True)

@@ -31,7 +31,6 @@ from advisor_api.models import (  # noqa: E402
     ControllerLease,
     Exclusion,
     Milestone,
-    PolicyVersion,
     Sequence,
 )
 from advisor_api.policy.advice_state import AdviceState  # noqa: E402
@@ -52,6 +51,7 @@ from tests.advisor_api.world import (  # noqa: E402
     OPERATOR,
     a_cluster,
     a_job,
+    a_policy,
     a_verdict,
     an_advice,
     an_attempt,
@@ -92,9 +92,7 @@ def one_verdict() -> dict[str, Any]:
 
 def sweeps() -> dict[str, Any]:
     cluster = a_cluster("sweeps", nodes=400)
-    PolicyVersion.objects.create(
-        cluster=cluster, values={"storm_restarts": 9, "max_user_restarts": 99}, created_at=timezone.now()
-    )
+    a_policy({"storm_restarts": 9, "max_user_restarts": 99}, cluster, timezone.now())
     for number in range(12):
         a_verdict(an_attempt(a_job(cluster, number)), timezone.now(), implicated=[])
     at_once(lambda _: decide_all_due(timezone.now()))

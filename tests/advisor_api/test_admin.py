@@ -9,7 +9,7 @@ from django.test import Client
 from django.utils import timezone
 
 from advisor_api.authentication import find_token
-from advisor_api.models import ApiToken, Exclusion, Pause, PolicyVersion
+from advisor_api.models import ApiToken, Exclusion, Pause
 from audit.models import AuditEvent
 from tests.advisor_api.world import an_advice
 from workloads.models import Cluster
@@ -40,6 +40,8 @@ def test_every_list_and_page_opens(admin: Client, cluster: Cluster) -> None:
         "pause",
         "apitoken",
         "policyversion",
+        "policyactivation",
+        "leftalone",
         "controllerlease",
         "jobreport",
     ):
@@ -48,51 +50,12 @@ def test_every_list_and_page_opens(admin: Client, cluster: Cluster) -> None:
     assert admin.get(f"{ROOT}/policyversion/{advice.policy_id}/change/").status_code == 200
 
 
-@pytest.mark.parametrize("name", ["advice", "sequence", "milestone", "controllerlease", "jobreport"])
+READ = ("advice", "sequence", "milestone", "controllerlease", "jobreport", "leftalone", "policyactivation")
+
+
+@pytest.mark.parametrize("name", READ)
 def test_what_is_only_read(admin: Client, name: str) -> None:
     assert admin.get(f"{ROOT}/{name}/add/").status_code == 403
-
-
-def test_a_new_policy_is_the_active_one(admin: Client, cluster: Cluster) -> None:
-    form = {"cluster": cluster.pk, "values": '{"max_requeues": 2}', "note": "less"}
-    assert admin.post(f"{ROOT}/policyversion/add/", form).status_code == 302
-    version = PolicyVersion.objects.get()
-    assert (version.values, version.created_by) == ({"max_requeues": 2}, "root")
-    event = AuditEvent.objects.get(type="configuration")
-    assert event.sentence == f"root made policy {version.pk} of demo the active one. less"
-    assert an_advice(cluster, now=timezone.now()).policy == version
-
-
-def test_a_new_policy_begins_with_the_newest(admin: Client, cluster: Cluster) -> None:
-    PolicyVersion.objects.create(values={"max_requeues": 7}, created_at=timezone.now())
-    assert "&quot;max_requeues&quot;: 7" in admin.get(f"{ROOT}/policyversion/add/").content.decode()
-
-
-@pytest.mark.parametrize(
-    ("values", "sentence"),
-    [
-        ('{"max_requeues": -1}', "max_requeues must be from 0"),
-        ('{"nothing": 1}', "is no policy value"),
-        ("[1]", "Write the values as"),
-        ("{", "Enter a valid JSON"),
-        ('{"exclude_confidence": NaN}', "between 0 and 1"),
-    ],
-)
-def test_a_bad_policy_is_refused_with_a_sentence(admin: Client, values: str, sentence: str) -> None:
-    found = admin.post(f"{ROOT}/policyversion/add/", {"values": values})
-    assert found.status_code == 200
-    assert sentence in found.content.decode()
-    assert not PolicyVersion.objects.exists()
-
-
-def test_a_policy_is_never_changed_or_deleted(admin: Client) -> None:
-    version = PolicyVersion.objects.create(values={}, created_at=timezone.now())
-    assert (
-        admin.post(f"{ROOT}/policyversion/{version.pk}/change/", {"values": '{"max_requeues": 1}'}).status_code
-        == 403
-    )
-    assert admin.post(f"{ROOT}/policyversion/{version.pk}/delete/", {"post": "yes"}).status_code == 403
-    assert PolicyVersion.objects.get().values == {}
 
 
 def test_an_exclusion_is_made_and_lifted(admin: Client, cluster: Cluster) -> None:

@@ -7,7 +7,7 @@ import pytest
 from django.utils import timezone
 
 from advisor_api.deciding import decide
-from advisor_api.models import Advice, ControllerLease, Milestone, Pause, PolicyVersion, Sequence
+from advisor_api.models import Advice, ControllerLease, Milestone, Pause, Sequence
 from advisor_api.token_role import TokenRole
 from audit.event_type import EventType
 from audit.models import AuditEvent
@@ -15,6 +15,7 @@ from tests.advisor_api.conftest import Api
 from tests.advisor_api.world import (
     UNKNOWN,
     a_job,
+    a_policy,
     a_token,
     a_verdict,
     an_advice,
@@ -158,7 +159,7 @@ class TestList:
 
     def test_pages(self, api: Api) -> None:
         now = timezone.now()
-        PolicyVersion.objects.create(values={"storm_restarts": 99, "max_user_restarts": 99}, created_at=now)
+        a_policy({"storm_restarts": 99, "max_user_restarts": 99}, now=now)
         for number in range(7):
             an_advice(api.cluster, number, now, **UNKNOWN)
         seen, token, pages = [], "", 0

@@ -32,6 +32,7 @@ from tests.advisor_api.world import (
     UNKNOWN,
     a_cluster,
     a_job,
+    a_policy,
     a_verdict,
     an_advice,
     an_anomaly,
@@ -362,7 +363,7 @@ class TestFacts:
 
     def test_jitter_is_the_attempts_own_and_small(self) -> None:
         cluster = a_cluster(nodes=200)
-        PolicyVersion.objects.create(values={"storm_restarts": 99, "max_user_restarts": 99}, created_at=NOW)
+        a_policy({"storm_restarts": 99, "max_user_restarts": 99})
         found = set()
         for number in range(20):
             facts = self.facts(decide(a_verdict(an_attempt(a_job(cluster, number)), **UNKNOWN), NOW))
@@ -506,9 +507,9 @@ class TestPolicyVersions:
 
     def test_the_newest_of_the_cluster_wins_over_the_newest_of_all(self) -> None:
         cluster, other = a_cluster(), a_cluster("second")
-        PolicyVersion.objects.create(cluster=cluster, values={"exclude_confidence": 0.5}, created_at=NOW)
-        mine = PolicyVersion.objects.create(cluster=cluster, values={"exclude_confidence": 0.99}, created_at=NOW)
-        everybodys = PolicyVersion.objects.create(values={}, created_at=NOW)
+        a_policy({"exclude_confidence": 0.5}, cluster)
+        mine = a_policy({"exclude_confidence": 0.99}, cluster)
+        everybodys = a_policy({})
         assert (an_advice(cluster).policy, an_advice(cluster, 2).rule) == (mine, "known_cause")
         assert (an_advice(other).policy, an_advice(other, 2).rule) == (everybodys, "named_node")
 

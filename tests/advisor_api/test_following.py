@@ -6,7 +6,7 @@ from django.test.utils import CaptureQueriesContext
 
 from advisor_api.deciding import decide, decide_all_due
 from advisor_api.following import follow
-from advisor_api.models import Advice, PolicyVersion, Sequence
+from advisor_api.models import Advice, Sequence
 from advisor_api.policy.operation import Operation
 from advisor_api.policy.scheduler_action import SchedulerAction
 from advisor_api.reporting import Done, milestone
@@ -20,6 +20,7 @@ from tests.advisor_api.world import (
     UNKNOWN,
     a_cluster,
     a_job,
+    a_policy,
     a_verdict,
     an_advice,
     an_attempt,
@@ -266,7 +267,7 @@ def test_a_stop_is_over_when_the_advice_is() -> None:
 
 def test_queries_do_not_grow_with_open_recoveries() -> None:
     cluster = a_cluster(nodes=20)
-    PolicyVersion.objects.create(values={"storm_restarts": 10**6, "max_user_restarts": 10**6}, created_at=NOW)
+    a_policy({"storm_restarts": 10**6, "max_user_restarts": 10**6})
     counts = []
     for start, end in ((0, 5), (5, 60)):
         for number in range(start, end):

@@ -7,11 +7,21 @@ import pytest
 
 from advisor_api.deciding import decide
 from advisor_api.gathering import gather
-from advisor_api.models import Advice, PolicyVersion
+from advisor_api.models import Advice
 from advisor_api.policy.facts import Facts
 from advisor_api.policy.values import Policy
 from schedulers.states import JobState
-from tests.advisor_api.world import NOW, UNKNOWN, a_cluster, a_job, a_verdict, an_advice, an_attempt, seconds
+from tests.advisor_api.world import (
+    NOW,
+    UNKNOWN,
+    a_cluster,
+    a_job,
+    a_policy,
+    a_verdict,
+    an_advice,
+    an_attempt,
+    seconds,
+)
 from workloads.models import Attempt, Cluster, Job, Node
 
 pytestmark = pytest.mark.django_db
@@ -82,7 +92,7 @@ def test_nodes_drained_because_a_kill_failed(values: dict[str, Any], nodes: tupl
 
 def test_restarts_of_a_user_count_in_every_partition_and_no_one_elses() -> None:
     cluster = a_cluster()
-    PolicyVersion.objects.create(values={"storm_restarts": 99, "max_user_restarts": 99}, created_at=NOW)
+    a_policy({"storm_restarts": 99, "max_user_restarts": 99})
     for number, partition, user in ((1, "main", "tess"), (2, "big", "tess"), (3, "main", "tom"), (4, "big", "tom")):
         attempt = an_attempt(a_job(cluster, number, partition=partition, user=user))
         assert decide(a_verdict(attempt, **UNKNOWN), NOW) is not None

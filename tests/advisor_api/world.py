@@ -4,8 +4,10 @@ from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from advisor_api.activating import establish
 from advisor_api.deciding import decide
 from advisor_api.models import Advice, ApiToken
+from advisor_api.policies import Place
 from advisor_api.token_role import TokenRole
 from advisor_api.tokens import issue
 from audit.actor_kind import ActorKind
@@ -112,6 +114,11 @@ def an_anomaly(attempt: Attempt, now: datetime = NOW, **values: Any) -> Anomaly:
         **values,
     }
     return Anomaly.objects.create(attempt=attempt, **values)
+
+
+def a_policy(values: dict[str, Any], cluster: Cluster | None = None, now: datetime = NOW, **place: str) -> Any:
+    """A version that is active at its place from now on."""
+    return establish(Place(cluster, **place), values, "for a test", actor=OPERATOR, now=now)
 
 
 def an_advice(cluster: Cluster, number: int = 100, now: datetime = NOW, **verdict: Any) -> Advice:

@@ -1,0 +1,113 @@
+"""Is what an administrator typed of a policy usable?"""
+
+from collections.abc import Sequence
+from json import JSONDecodeError, JSONDecoder, JSONEncoder
+from typing import TYPE_CHECKING, Any
+
+from django import forms
+from django.contrib.admin.widgets import AdminTextareaWidget
+from django.core.exceptions import ValidationError
+
+from advisor_api.activating import REASON_LIMIT
+from advisor_api.models import PolicyVersion
+from advisor_api.policy.text import MOST_BYTES, PolicyText, check, read
+from advisor_api.policy.values import BadPolicy
+from advisor_api.validators import policy_values
+
+if TYPE_CHECKING:
+    Form = forms.ModelForm[Any]
+else:  # takes no type argument when it runs
+    Form = forms.ModelForm
+
+
+class OneLineEach(JSONEncoder):
+    """JSON that a person can edit: one value on each line."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**{**options, "indent": 2})
+
+
+class OnceEach(JSONDecoder):
+    """JSON in which no name stands twice."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**{**options, "object_pairs_hook": _once})
+
+
+def _once(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise JSONDecodeError("a name stands there twice", "", 0)
+    return found
+
+
+class PolicyForm(Form):
+    """A version: for whom, what differs, and why it was made."""
+
+    values = forms.JSONField(
+        encoder=OneLineEach,
+        decoder=OnceEach,
+        required=False,
+        initial=dict,
+        validators=[policy_values],
+        widget=AdminTextareaWidget(attrs={"rows": 20}),
+        help_text="Only what differs from the levels below, as {name: number}; each name once. What each limit "
+        "means: docs/policy.md.",
+    )
+
+    class Meta:
+        model = PolicyVersion
+        fields = ("cluster", "partition", "user", "values", "note")
+
+    def clean(self) -> dict[str, Any]:
+        """Place and values go together."""
+        found: dict[str, Any] = super().clean() or self.cleaned_data
+        found["values"] = {} if found.get("values") is None and "values" not in self.errors else found.get("values")
+        if not self.errors:
+            cluster = found["cluster"].name if found.get("cluster") else ""
+            try:
+                check(PolicyText(found["values"], cluster, found["partition"], found["user"], found["note"]))
+            except BadPolicy as error:
+                raise ValidationError(str(error)) from error
+        return found
+
+
+class ActivationForm(forms.Form):
+    """Why a version is to hold, and what held when the person looked."""
+
+    reason = forms.CharField(
+        max_length=REASON_LIMIT,
+        error_messages={"required": "Say why: the reason stands in the trail."},
+        widget=forms.TextInput(attrs={"size": 80, "autocomplete": "off"}),
+    )
+    number_seen = forms.IntegerField(
+        min_value=0,
+        widget=forms.HiddenInput,
+        error_messages={
+            "required": "The form does not say which policy was active; open the page again.",
+            "invalid": "The number in the form is none; open the page again.",
+        },
+    )
+
+
+class ImportForm(forms.Form):
+    """A policy as YAML: a file, or the text itself."""
+
+    file = forms.FileField(required=False, help_text=f"At most {MOST_BYTES} bytes.")
+    text = forms.CharField(
+        required=False, max_length=MOST_BYTES, strip=False, widget=AdminTextareaWidget(attrs={"rows": 20})
+    )
+
+    def clean(self) -> dict[str, Any]:
+        """`policy` is what the text says."""
+        found: dict[str, Any] = super().clean() or self.cleaned_data
+        file = found.get("file")
+        if self.errors:
+            return found
+        if bool(file) is bool(found.get("text")):
+            raise ValidationError("Choose a file or type the text: one of the two.")
+        try:
+            found["policy"] = read(file.read(MOST_BYTES + 1) if file else found["text"])
+        except BadPolicy as error:
+            raise ValidationError(str(error)) from error
+        return found
