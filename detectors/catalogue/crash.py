@@ -5,7 +5,7 @@ one finding with a count, the first five lines as evidence, and the first ranks 
 findings is bounded; counts go on. What a finding says does not depend on how the records were cut into turns.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
@@ -29,6 +29,7 @@ EVIDENCE_KEPT = 5
 NAMED_AT_MOST = 32  # ranks and hosts that a finding lists
 STEPS_TRAINED_ON = 3  # steps after a line about a hang that refute it
 
+HANG = "hang"
 _CAUSES = (Role.ROOT, Role.CANDIDATE)
 
 
@@ -53,8 +54,9 @@ class Symptom:
 
     def is_open_hang(self, entries: Catalogue) -> bool:
         """Whether later steps may still refute it: who trains on does not hang."""
-        kind = entries.signature(self.signature).anomaly_kind
-        return kind is AnomalyKind.HANG and not self.refuted and self.last_step is not None
+        if self.refuted or self.last_step is None:
+            return False
+        return entries.signature(self.signature).anomaly_kind is AnomalyKind.HANG
 
     def refute(self, step: int) -> bool:
         """Whether the attempt, now at `step`, has trained on. Ranks print out of step by one or two."""
@@ -67,11 +69,17 @@ class Symptom:
         self.last_step = step
         if len(self.evidence) < EVIDENCE_KEPT:
             self.evidence.append(stored_quote(quote(reading)))
-        self.hosts += [host for host in reading.hosts if host not in self.hosts][: NAMED_AT_MOST - len(self.hosts)]
-        self.ranks += [rank for rank in reading.ranks if rank not in self.ranks][: NAMED_AT_MOST - len(self.ranks)]
-        at = reading.moment.isoformat()
-        if reading.at is not None and (self.basis != "line" or reading.moment < datetime.fromisoformat(self.at)):
-            self.at, self.basis = at, "line"
+        _name(self.hosts, reading.hosts)
+        _name(self.ranks, reading.ranks)
+        if reading.at is not None and (self.basis != "line" or reading.at < datetime.fromisoformat(self.at)):
+            self.at, self.basis = reading.at.isoformat(), "line"
+
+
+def _name(named: list[Any], more: Sequence[Any]) -> None:
+    """Add those that are not named yet, while there is room."""
+    for one in more:
+        if len(named) < NAMED_AT_MOST and one not in named:
+            named.append(one)
 
 
 def fold(state: State, readings: Sequence[Reading], known: Known, context: Context, now: datetime) -> Step:
@@ -79,6 +87,7 @@ def fold(state: State, readings: Sequence[Reading], known: Known, context: Conte
     symptoms = {key: Symptom(**row) for key, row in state.get("symptoms", {}).items()}
     beyond = int(state.get("beyond", 0))
     normalised = Normaliser(frozenset(context.nodes) | {node.partition(".")[0] for node in context.nodes})
+    shelves = _Shelves(symptoms)
     touched: dict[str, None] = {}
     ended: list[str] = []
     waiting = [key for key, symptom in symptoms.items() if symptom.is_open_hang(context.known)]
@@ -91,15 +100,16 @@ def fold(state: State, readings: Sequence[Reading], known: Known, context: Conte
         if fault is None or fault.signature.symptom in ("none", "nan"):
             continue
         print_ = _fingerprint(fault, reading, normalised, phase)
-        key = _key(symptoms, fault, print_)
+        key = _key(symptoms, shelves, fault, print_)
         if key is None:
             beyond += 1
             continue
         if key not in symptoms:
             symptoms[key] = _begin(fault, reading, print_, step)
+            shelves.add(key, symptoms[key])
         symptoms[key].add(reading, step)
         touched[key] = None
-        if symptoms[key].is_open_hang(context.known) and key not in waiting:
+        if key not in waiting and fault.signature.kind == HANG and symptoms[key].is_open_hang(context.known):
             waiting.append(key)
     findings = tuple(_finding(key, symptoms[key], context.known) for key in touched)
     made = {"symptoms": {key: dict(vars(symptom)) for key, symptom in symptoms.items()}, "beyond": beyond}
@@ -109,22 +119,42 @@ def fold(state: State, readings: Sequence[Reading], known: Known, context: Conte
 def _fingerprint(fault: Hit, reading: Reading, normalised: Normaliser, phase: str) -> str:
     text = ""
     if not fault.signature.id.startswith("xid."):  # one fault of a GPU prints a burst of different details
-        text = normalised(encoded(reading.text)[fault.start :].decode("utf-8", "replace"))
+        line = reading.text
+        text = line[fault.start :] if line.isascii() else encoded(line)[fault.start :].decode("utf-8", "replace")
+        text = normalised(text)
     return fingerprint(fault.signature.layer, fault.signature.id, text, reading.place, phase)
 
 
-def _key(symptoms: dict[str, Symptom], fault: Hit, print_: str) -> str | None:
+class _Shelves:
+    """Which findings there are of a signature, and how many of causes and of victims."""
+
+    def __init__(self, symptoms: Mapping[str, Symptom]) -> None:
+        self.keys: dict[str, list[str]] = {}
+        self.causes = self.victims = 0
+        for key, symptom in symptoms.items():
+            self.add(key, symptom)
+
+    def add(self, key: str, symptom: Symptom) -> None:
+        """One more."""
+        self.keys.setdefault(symptom.signature, []).append(key)
+        if symptom.role in _CAUSES:
+            self.causes += 1
+        else:
+            self.victims += 1
+
+
+def _key(symptoms: Mapping[str, Symptom], shelves: _Shelves, fault: Hit, print_: str) -> str | None:
     """The key of the finding a line belongs to; `None` when there is no room for another one."""
-    name = f"{fault.signature.id}:{'' if fault.role is fault.signature.role else f'{fault.role}:'}"
+    signature = fault.signature
+    name = f"{signature.id}:{'' if fault.role is signature.role else f'{fault.role}:'}"
     own = f"{name}{print_[:12]}"
     if own in symptoms:
         return own
-    cause = fault.role in _CAUSES
-    alike = [key for key in symptoms if key.startswith(name)]
+    alike = [key for key in shelves.keys.get(signature.id, ()) if key.startswith(name)]
     if len(alike) >= PER_SIGNATURE:
         return alike[-1]
-    kept = sum((symptom.role in _CAUSES) == cause for symptom in symptoms.values())
-    if kept >= (CAUSES_KEPT if cause else VICTIMS_KEPT):
+    full = shelves.causes >= CAUSES_KEPT if fault.role in _CAUSES else shelves.victims >= VICTIMS_KEPT
+    if full:
         return alike[-1] if alike else None
     return own
 

@@ -4,6 +4,7 @@ The reference, 4.19: layer, signature, text without what changes from run to run
 position and data index are kept beside it, so that "same bug, same step" and "same bug, other step" stay apart.
 """
 
+import functools
 import hashlib
 import re
 from collections.abc import Set
@@ -59,6 +60,7 @@ class Normaliser:
         return _DIGITS.sub("#", found[0])
 
 
+@functools.lru_cache(maxsize=REMEMBERED)
 def fingerprint(layer: str, signature: str, text: str, place: str = "", phase: str = "") -> str:
     """SHA-256 in hexadecimal over the parts; `text` is already normalised."""
     return hashlib.sha256("\0".join((layer, signature, text, place, phase)).encode("utf-8", "replace")).hexdigest()

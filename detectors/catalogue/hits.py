@@ -1,14 +1,13 @@
 """What has a line, and how is it told again for a line of the same shape?"""
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from detectors.catalogue.entries import Signature
 from detectors.catalogue.linear import Spans, words_at
 from detectors.catalogue.role import Role
 
 
-@dataclass(frozen=True, slots=True)
-class Hit:
+class Hit(NamedTuple):
     """A signature of a line. `words`: what its groups caught; `start` and `end`: bytes of the encoded line.
 
     `role` is the signature's, or weaker when a look-alike says so; `tags` names look-alikes that mark it. `spans`:
@@ -29,8 +28,7 @@ class Hit:
         return Hit(self.signature, words, self.start, self.end, self.role, self.tags, self.spans)
 
 
-@dataclass(frozen=True, slots=True)
-class Match:
+class Match(NamedTuple):
     """What a line has. `fault`: the strongest symptom; `others`: steps, checkpoints, phases and ends.
 
     `vetoed`: the look-alikes that took a cause away from it, or made it a victim's.

@@ -8,7 +8,6 @@ one attempt only. A block distribution of tasks is believed only where a direct 
 import functools
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from detectors.catalogue.cleaning import Said
@@ -45,8 +44,7 @@ _SPAN = re.compile(r"(\d{1,7})(?:-(\d{1,7}))?", re.ASCII)
 _AGENT_SUFFIX = re.compile(r"_\d+_\d+\Z", re.ASCII)
 
 
-@dataclass(frozen=True, slots=True)
-class Speaker:
+class Speaker(NamedTuple):
     """Who says a line. `gpu` is the ordinal on the host, `group` PyTorch's process group as `id/name`."""
 
     host: str | None = None

@@ -5,7 +5,6 @@ What it is asked for is noted: from that follows whether other lines of the same
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from typing import Protocol
 
 from detectors.catalogue import linear
@@ -116,7 +115,7 @@ class Look:
         if name == hit.signature.id:
             return hit
         signature = self._of.known.signature(name)
-        return replace(hit, signature=signature, role=signature.role)
+        return hit._replace(signature=signature, role=signature.role)
 
     def _doubted(self, faults: list[Hit], closing: bool) -> tuple[list[Hit], tuple[str, ...]]:
         """What look-alikes leave of the faults of a line, and which of them took a cause away."""
@@ -153,14 +152,14 @@ def _any_fault(hits: Iterable[Hit]) -> bool:
 def _judged(hit: Hit, alike: Lookalike, span: tuple[int, int]) -> Hit | None:
     """The hit after one look-alike: as it is, weaker, marked, or `None`."""
     if alike.mode == "tag":
-        return replace(hit, tags=(*hit.tags, alike.id))
+        return hit._replace(tags=(*hit.tags, alike.id))
     if alike.mode == "state":
         return None
     if hit.role not in _CAUSES or not (span[0] <= hit.start and hit.end <= span[1]):
         return hit
     if alike.mode in ("veto", "count"):
         return None
-    return replace(hit, role=Role.SECONDARY)
+    return hit._replace(role=Role.SECONDARY)
 
 
 def _strength(hit: Hit) -> tuple[bool, int, bool, float, int, str]:

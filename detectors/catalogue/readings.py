@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from typing import Any, NamedTuple
 
@@ -32,6 +32,8 @@ from detectors.catalogue.texts import Text, pieces_of
 from detectors.catalogue.tracebacks import Closed, Tracebacks
 
 LABEL_LIMIT = 64  # characters from the start of a line within which a host's label ends
+CLOSE = 3  # lines one after the other that say something, of which a cascade is told
+UNASKED = 16  # lines that are then taken without the sieve
 PARTIALS_AT_ONCE = 64  # streams with an unfinished line of a container runtime
 
 _EXCEPTION = re.compile(r"\s{0,64}[A-Za-z_][\w.]{0,200}(?:: |:?$)")
@@ -40,8 +42,7 @@ _RANK_WORDS = ("rank", "ranks", "r", "tasks", "task")
 _HOST_WORDS = ("host", "hosts", "node", "nodes", "h")
 
 
-@dataclass(frozen=True, slots=True)
-class Reading:
+class Reading(NamedTuple):
     """A record that says something.
 
     `text` is the line without its wrapping, `at` the line's own plausible stamp. `place` is where in the program a
@@ -137,14 +138,23 @@ class Reader:
                 yield piece, encoded(piece.line)
 
     def _sifted(self, text: Text) -> Iterator[tuple[Record, bytes]]:
-        """Every line while a traceback or a line in parts is open, else those that the sieve finds."""
+        """Every line while a traceback or a line in parts is open, else those that the sieve finds.
+
+        Where it finds one line after the other, the next ones are taken without it: it only saves work.
+        """
         raw, find, at = text.raw, self._matcher.sieve.find, 0
+        close = unasked = 0
         while at <= len(raw):
-            if not self._tracebacks.open and not self._partials:
+            if unasked > 0:
+                unasked -= 1
+            elif not self._tracebacks.open and not self._partials:
                 found = find(raw, at)
                 if found < 0:
                     return
-                at = raw.rfind(b"\n", at, found) + 1 or at
+                start = raw.rfind(b"\n", at, found) + 1 or at
+                close = close + 1 if start == at else 0
+                unasked = UNASKED if close >= CLOSE else 0
+                at = start
             end = raw.find(b"\n", at)
             end = end if end >= 0 else len(raw)
             record, line = text.record(at, end), raw[at:end]

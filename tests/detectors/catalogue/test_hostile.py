@@ -4,7 +4,6 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 
 import pytest
 
@@ -127,7 +126,7 @@ AROUND: dict[str, Callable[[str], object]] = {
     "hearing steps": lambda line: [
         dialects.told(Hit(entry, {"pct": "1"}, 0, 0, Role.NONE), line) for entry in PROGRESS[:5]
     ],
-    "reading paths": lambda line: moments.moment_of(replace(PATH, words={"p": line}), "Saved extra_state"),
+    "reading paths": lambda line: moments.moment_of(PATH._replace(words={"p": line}), "Saved extra_state"),
 }
 
 

@@ -4,7 +4,6 @@ import json
 import random
 import re
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -221,7 +220,7 @@ def test_records_and_texts_side_by_side() -> None:
         13,
     )
     assert spoke_at(lines) == at(2)
-    assert spoke_at([text.record(0, 3), replace(single, of_node=True), Record("b", 9, " ", at(3))]) == at(1)
+    assert spoke_at([text.record(0, 3), single._replace(of_node=True), Record("b", 9, " ", at(3))]) == at(1)
 
 
 @pytest.mark.parametrize(
