@@ -23,7 +23,7 @@ MOST_RANKS = 65_536  # of one group
 MOST_MEMBERS = 1_000_000  # of all groups of one dump
 _RANK = re.compile(r"(\d{1,7})(?:\.(?:json|pickle|pkl|bin|dump|trace|txt|gz|xz|bz2)){0,2}\Z", re.ASCII)
 _HEAD = re.compile(rb'\s*\{\s*"(?:entries|pg_config|pg_status|version|nccl_version|comm_lib_version|rank)"')
-_OWN = (b'"entries"', b'"pg_config"', b'"pg_status"')
+_OWN = re.compile(rb'"(?:entries|pg_config|pg_status)"\s*:\s*[\[{]')
 _NANO = 1e-9
 _WORD = 96  # characters of a name that are kept
 NOTHING = "nothing"
@@ -44,7 +44,7 @@ def looks_recorded(head: bytes) -> bool:
     """Whether a file that begins like this is meant as a dump: a binary pickle, or JSON with its fields."""
     if head[:1] == b"\x80" and head[1:2] in (b"\x02", b"\x03", b"\x04", b"\x05"):
         return True
-    return _HEAD.match(head) is not None and any(word in head for word in _OWN)
+    return _HEAD.match(head) is not None and _OWN.search(head) is not None
 
 
 def rank_of(name: str) -> int | None:

@@ -120,5 +120,6 @@ def test_only_what_begins_like_a_dump_is_taken_for_one() -> None:
     assert looks_recorded(written(dump([])))
     assert looks_recorded(b'{"entries":[{"collective_seq_id":1')
     assert not looks_recorded(b'{"ts": 1, "msg": "the entries"}')
+    assert not looks_recorded(b'{"version": 1, "entries": 7}')
     assert not looks_recorded(b"step 1 loss 2.0")
     assert not looks_recorded(b"")
