@@ -26,7 +26,7 @@ def test_the_short_set_gives_a_score_card(tmp_path: Path) -> None:
     short = [case for case in CASES if "simulated" in case.short]
     done = lab("--on", "simulated", "--faults", "short", "--json", tmp_path / "card.json", seconds=280)
     assert done.returncode == 0, done.stderr
-    assert len(done.stderr.splitlines()) == len(short) + 1
+    assert len(done.stderr.splitlines()) == len(short) + 2  # a head, and the replay
     card = json.loads((tmp_path / "card.json").read_text())
     (part,) = card["parts"]
     assert (card["where"], len(part["cases"])) == ("simulated", len(short))
@@ -63,7 +63,7 @@ def test_the_list_has_one_line_for_each_case() -> None:
         (("--on", "fleet", "--days", "0"), "--days must be from 0.01 to 366."),
         (("--on", "fleet", "--days", "nan"), "--days must be from 0.01 to 366."),
         (("--on", "fleet", "--nodes", "100000000"), "--nodes must be from 1 to 20000."),
-        (("--on", "fleet", "--faults", "short"), "--faults is for --on simulated and slurm."),
+        (("--on", "fleet", "--faults", "short"), "--faults is for --on simulated and slurm, and for --calibrate."),
         (("--on", "simulated", "--seed", "x"), "argument --seed: invalid int value: 'x'"),
         (("--on", "simulated", "--json", "/no/such/folder/card.json"), "there is no folder /no/such"),
         (("--on", "simulated", "--json", "/proc/card.json"), "--json /proc/card.json cannot be written: "),
