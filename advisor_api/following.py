@@ -34,6 +34,7 @@ REPORT_WAIT = timedelta(minutes=10)  # for the report of a controller that has b
 MOST_GENERATIONS = 24  # of an advice that nobody carries out: six hours with the default life of 15 minutes
 READING = timedelta(minutes=2)  # for the last lines of an attempt that has ended
 CHUNK = 500  # sequences looked at together: a fixed number of queries each
+HELD = "held_by_scheduler"  # the rule that asks a person to let a job go
 POLICY = Actor(ActorKind.RULE, "following")
 OPEN = (AdviceState.PENDING.value, AdviceState.AWAITING_APPROVAL.value)
 STATIONS = (
@@ -73,6 +74,9 @@ def _close_late_advice(now: datetime) -> None:
         if not _half_done(advice, now):
             _abandon(advice, ReconciliationReason.ADVICE_EXPIRED, _why_late(advice), now)
             _decide_again(advice, now)
+    held = rows.filter(rule=HELD, state__in=OPEN).exclude(attempt__state=JobState.HELD.value)
+    for advice in held[:CHUNK]:
+        _abandon(advice, ReconciliationReason.ALREADY_SATISFIED, "the job is not held any more", now)
     newer = Attempt.objects.filter(job=OuterRef("attempt__job"), index__gt=OuterRef("attempt__index"))
     asked = Q(operation=Operation.WAIT.value) | Q(state=AdviceState.AWAITING_APPROVAL.value)
     for advice in rows.filter(asked, Exists(newer), state__in=OPEN)[:CHUNK]:

@@ -41,6 +41,32 @@ def store_findings(turned: Turned, now: datetime) -> list[Entry]:
     return [*(_event(turned, finding, now) for finding in new), *_endings(attempt, turned.refuted)]
 
 
+def store_told(attempt: Attempt, finding: Finding, now: datetime) -> list[Entry]:
+    """Store what others than lines tell of an attempt, once, in the caller's transaction; the event, if it is new.
+
+    One that was taken back stands again.
+    """
+    values = _values(finding)
+    row, new = Anomaly.objects.get_or_create(
+        attempt=attempt, key=finding.key, defaults={**values, "detected_at": now}
+    )
+    again = row.refuted_at is not None
+    if not new and (again or any(getattr(row, name) != values[name] for name in GROWING)):
+        Anomaly.objects.filter(pk=row.pk).update(**{name: values[name] for name in GROWING}, refuted_at=None)
+    if not new and not again:
+        return []
+    Attempt.objects.filter(pk=attempt.pk).update(changed_at=now)
+    return [_told(attempt, finding, now, "")]
+
+
+def take_back(row: Anomaly, sentence: str, now: datetime) -> list[Entry]:
+    """An anomaly is over, in the caller's transaction; nothing when somebody was first."""
+    if not Anomaly.objects.filter(pk=row.pk, refuted_at=None).update(refuted_at=now):
+        return []
+    Attempt.objects.filter(pk=row.attempt_id).update(changed_at=now)
+    return [_ending(row.attempt, row.key, sentence)]
+
+
 def _grow(attempt: Attempt, again: Sequence[Finding]) -> None:
     """The same anomaly with more lines; nothing is written when it says the same."""
     stored = {row.key: row for row in Anomaly.objects.filter(attempt=attempt, key__in=[f.key for f in again])}
@@ -110,7 +136,10 @@ def _evidence(line: Evidence) -> dict[str, Any]:
 
 
 def _event(turned: Turned, finding: Finding, now: datetime) -> Entry:
-    attempt = turned.attempt
+    return _told(turned.attempt, finding, now, turned.catalogue)
+
+
+def _told(attempt: Attempt, finding: Finding, now: datetime, catalogue: str) -> Entry:
     return Entry(
         type=EventType.ANOMALY,
         subject=subject_of(attempt, finding.nodes[0] if len(finding.nodes) == 1 else ""),
@@ -124,22 +153,23 @@ def _event(turned: Turned, finding: Finding, now: datetime) -> Entry:
             "evidence": [_evidence(line) for line in finding.evidence[:3]],
             "happened_at": finding.happened_at.isoformat(),
             "latency_seconds": round((now - finding.happened_at).total_seconds(), 3),
-            "catalogue": turned.catalogue,
+            "catalogue": catalogue,
         },
     )
 
 
 def _endings(attempt: Attempt, keys: Sequence[str]) -> list[Entry]:
-    return [
-        Entry(
-            type=EventType.ANOMALY,
-            subject=subject_of(attempt),
-            actor=Actor(ActorKind.DETECTOR, "refuted"),
-            sentence=f"Attempt {attempt.label} moved again: {key} is over.",
-            payload={"key": key, "refuted": True},
-        )
-        for key in keys
-    ]
+    return [_ending(attempt, key, f"Attempt {attempt.label} moved again: {key} is over.") for key in keys]
+
+
+def _ending(attempt: Attempt, key: str, sentence: str) -> Entry:
+    return Entry(
+        type=EventType.ANOMALY,
+        subject=subject_of(attempt),
+        actor=Actor(ActorKind.DETECTOR, "refuted"),
+        sentence=sentence,
+        payload={"key": key, "refuted": True},
+    )
 
 
 def _level(finding: Finding) -> Level:

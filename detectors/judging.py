@@ -34,6 +34,8 @@ from detectors.catalogue.layer import Layer
 from detectors.elsewhere import surroundings_of
 from detectors.found import finding_of
 from detectors.health_facts import health_of
+from detectors.holds import KEY as HOLD
+from detectors.holds import note_hold
 from detectors.incidents import join, leave, look_again
 from detectors.models import Anomaly, Observation, Verdict
 from detectors.provider_asking import answers_about, ask_about
@@ -42,7 +44,7 @@ from detectors.site_catalogues import site_catalogues
 from detectors.stays import leave_unharmed, settle
 from detectors.storing import RANK_HOSTS, TOPICS
 from detectors.turned import NO_VERDICT
-from schedulers.states import FINAL, JobState
+from schedulers.states import FINAL, WAITING, JobState
 from workloads.models import Attempt, Node
 from workloads.subjects import subject_of
 
@@ -58,6 +60,7 @@ def judge(attempt: Attempt, now: datetime) -> Verdict | None:
     None is stored for an attempt that ended well or is healthy, when the same facts were judged before, and when
     somebody else was first.
     """
+    note_hold(attempt, now)
     latest = Verdict.objects.filter(attempt=attempt).order_by("-pk").first()
     facts = collect_facts(attempt)
     judgement = attribute(facts, now) if _to_be_judged(attempt, facts, latest) else None
@@ -151,12 +154,16 @@ def _to_be_judged(attempt: Attempt, facts: Facts, latest: Verdict | None) -> boo
         return False  # the requeue answers that verdict: nothing else is to be done
     if state in FINAL:
         return True
+    if state in WAITING:
+        return any(symptom.key == HOLD and not symptom.refuted for symptom in facts.symptoms)
     alive = [symptom for symptom in facts.symptoms if symptom.kind in JUDGED_ALIVE or is_warning(symptom)]
     return any(not symptom.refuted for symptom in alive) or (bool(alive) and latest is not None)
 
 
 def _anomalies(attempt: Attempt) -> Iterable[Anomaly]:
+    """Those that bear on it; that the scheduler held it once explains nothing that came after."""
     known = Anomaly.objects.filter(attempt=attempt).exclude(kind=AnomalyKind.BLIND.value)
+    known = known.exclude(key=HOLD, refuted_at__isnull=False)
     return known.order_by("happened_at", "pk")[:SYMPTOMS_KEPT]
 
 

@@ -24,6 +24,7 @@ class Changes:
     attempts: dict[int, Attempt] = field(default_factory=dict)
     attempt_fields: set[str] = field(default_factory=set)
     unread: dict[int, Attempt] = field(default_factory=dict)
+    unjudged: set[int] = field(default_factory=set)
     entries: list[Entry] = field(default_factory=list)
 
     def job(self, job: Job, fields: set[str]) -> None:
@@ -43,6 +44,10 @@ class Changes:
         """A stored attempt's log is to be read at once."""
         self.unread[attempt.pk] = attempt
 
+    def judge(self, attempt: Attempt) -> None:
+        """What the scheduler says of a stored attempt is a symptom by itself, or is one no more."""
+        self.unjudged.add(attempt.pk)
+
     def save(self, cluster: Cluster, now: datetime) -> None:
         """Write it all, inside the caller's transaction. The entries are the caller's."""
         if self.new_jobs:
@@ -54,9 +59,11 @@ class Changes:
             Job.objects.bulk_update(self.jobs.values(), sorted(self.job_fields), BATCH)
         if self.attempts:
             Attempt.objects.bulk_update(self.attempts.values(), sorted(self.attempt_fields), BATCH)
-        # `read_due_at` and `phase` belong to the detectors too: touched only where they must change.
+        # The due times and `phase` belong to the detectors too: touched only where they must change.
         for some in _some(self.unread):
             Attempt.objects.filter(pk__in=some).update(read_due_at=now)
+        for some in _some(self.unjudged):
+            Attempt.objects.filter(pk__in=some).update(judge_due_at=now)
         for some in _some(pk for pk, attempt in self.attempts.items() if JobState(attempt.state) in FINAL):
             Attempt.objects.filter(pk__in=some).update(phase=Phase.ENDED.value)
 

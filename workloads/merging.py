@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
+from schedulers.holds import OwnHold, own_hold
 from schedulers.port import JobRow
 from schedulers.states import FINAL, WAITING, JobState
 from workloads import said
@@ -128,6 +129,8 @@ def _new_attempt(job: Job, row: JobRow, now: datetime, changes: Changes) -> None
         attempt.phase = Phase.ENDED.value
     if wants_reading(None, state):
         attempt.read_due_at = now
+    if _hold(attempt) is not None:
+        attempt.judge_due_at = now
     changes.new_attempts.append(attempt)
     changes.entries.append(said.seen(attempt))
 
@@ -145,11 +148,17 @@ def _end_by_requeue(attempt: Attempt, row: JobRow, now: datetime, changes: Chang
 
 
 def _follow(attempt: Attempt, row: JobRow, now: datetime, changes: Changes) -> None:
-    before = JobState(attempt.state)
+    before, held = JobState(attempt.state), _hold(attempt)
     fields = follow(attempt, row, now)
     changes.attempt(attempt, fields, now)
+    if _hold(attempt) != held:
+        changes.judge(attempt)
     after = JobState(attempt.state)
     if after is not before:
         changes.entries.append(said.moved(attempt, before))
     if wants_reading(before, after):
         changes.read(attempt)
+
+
+def _hold(attempt: Attempt) -> OwnHold | None:
+    return own_hold(JobState(attempt.state), attempt.scheduler_word, attempt.reason)

@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from detectors.attribution.action import VerdictAction
+from detectors.attribution.ending import HOLD
 from detectors.attribution.evidence_status import EvidenceStatus
 from detectors.catalogue.kind import AnomalyKind
 from detectors.catalogue.layer import Layer
@@ -97,3 +98,8 @@ class Facts:
     def waiting(self) -> bool:
         """Whether it waits in the queue."""
         return self.state in WAITING
+
+    @property
+    def held_by_scheduler(self) -> bool:
+        """Whether it waits because the scheduler itself holds it, and the verdict says so."""
+        return self.state is JobState.HELD and self.signature == HOLD

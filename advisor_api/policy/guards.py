@@ -79,7 +79,7 @@ GUARDS = (
         "waiting",
         None,
         "the attempt waits in the queue: nothing has run that could be repaired",
-        lambda facts, policy: facts.waiting,
+        lambda facts, policy: facts.waiting and not facts.held_by_scheduler,
     ),
     Rule(
         "nothing_to_repair",
@@ -135,6 +135,6 @@ GUARDS = (
         "requeue_forbidden",
         None,
         "it was submitted so that it may not be requeued",
-        lambda facts, policy: not facts.requeue_allowed and not facts.live,
+        lambda facts, policy: not facts.requeue_allowed and not facts.live and not facts.held_by_scheduler,
     ),
 )

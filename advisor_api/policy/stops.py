@@ -9,6 +9,12 @@ from detectors.catalogue.layer import Layer
 
 STOPS = (
     Rule(
+        "held_by_scheduler",
+        Operation.WAIT,
+        "the scheduler itself holds it: a hold that is not ours is never released, so it waits for a person",
+        lambda facts, policy: facts.held_by_scheduler,
+    ),
+    Rule(
         "requeue_forbidden_while_live",
         Operation.WAIT,
         "it still holds its nodes, and it was submitted so that it may not be requeued",

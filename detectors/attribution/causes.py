@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from detectors.attribution.candidates import CLOCK_DOUBT, Candidate
+from detectors.attribution.ending import HOLD
 from detectors.attribution.facts import Symptom
 from detectors.attribution.hosts import NOBODY
 from detectors.attribution.judgement import RuleOutcome
@@ -11,6 +12,7 @@ from detectors.attribution.naming import (
     Cause,
     Search,
     failed_sentence,
+    held_cause,
     is_warning,
     killed_process,
     launcher_cause,
@@ -29,7 +31,7 @@ from detectors.attribution.tiers import VICTIM
 from detectors.catalogue.kind import JUDGED_ALIVE, AnomalyKind
 from detectors.catalogue.layer import Layer
 from detectors.catalogue.role import Role
-from schedulers.states import FAILURES
+from schedulers.states import FAILURES, JobState
 
 SILENCE = "hang.silence"
 RAS_LINES = "nccl.ras_"  # beginning of the signatures of what RAS prints
@@ -82,6 +84,10 @@ def _tier(search: Search) -> int:
 
 def _node_failure(search: Search) -> bool:
     return _tier(search) == 1 and _signature(search) in ("slurm.state.node_fail", "slurm.node_failure")
+
+
+def _held(search: Search) -> bool:
+    return _signature(search) == HOLD and search.case.facts.attempt.state is JobState.HELD
 
 
 def _voted(search: Search) -> bool:
@@ -146,6 +152,12 @@ CAUSES: tuple[CauseRule, ...] = (
         "the scheduler lost a node: the nodes that are down now are named",
         _node_failure,
         node_failure_cause,
+    ),
+    CauseRule(
+        "cause.held",
+        "the scheduler holds the attempt itself: the node that it says could not start it is named",
+        _held,
+        held_cause,
     ),
     CauseRule(
         "cause.scheduler",

@@ -23,6 +23,7 @@ DECISION_LINES = (
     "slurm.requeue",
     "slurm.signal",
 )
+HOLD = "slurm.hold"
 NEVER = datetime.fromisoformat("1970-01-01T00:00:00+00:00")
 """Stands where no fact has a time."""
 
@@ -63,8 +64,13 @@ EXIT_CODES = {
 
 
 def ending_of(facts: Facts) -> Symptom | None:
-    """The end of the attempt as a symptom, `None` when it has not ended or the word proves nothing."""
+    """The end of the attempt as a symptom, `None` when it has not ended or the word proves nothing.
+
+    Of one that waits: that the scheduler holds it itself.
+    """
     attempt = facts.attempt
+    if attempt.state is JobState.HELD:
+        return next((s for s in facts.symptoms if s.signature == HOLD and s.basis == "state"), None)
     found = STATES.get(attempt.state)
     if found is None and attempt.state is JobState.FAILED:
         found = _by_code(attempt) or _by_signal(attempt)

@@ -117,6 +117,14 @@ def node_failure_cause(search: Search) -> Cause:
     return replace(cause, layer=Layer.HARDWARE_HOST, sentence="The scheduler lost a node")
 
 
+def held_cause(search: Search) -> Cause:
+    """The scheduler's own hold of an attempt that waits, and whom it says could not start it.
+
+    The attempt has no nodes yet: what is named comes from the scheduler's states of nodes, never from a log.
+    """
+    return proved(search, "cause.held", Named(search.order[0].symptom.nodes, by="node state"))
+
+
 def _lost_by_reason(search: Search) -> tuple[str, ...]:
     """Nodes that are back already, and whose reason tells that they were away."""
     told = (c for c in search.case.candidates if is_reason(c.symptom) and c.counts)

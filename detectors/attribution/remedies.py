@@ -124,6 +124,13 @@ REMEDIES: tuple[Remedy, ...] = (
         "scheduler_owns_it",
     ),
     Remedy(
+        "remedy.held",
+        "a hold that is not ours is never released: without a person the job waits for ever",
+        lambda weighed: weighed.cause.rule == "cause.held",
+        VerdictAction.ASK,
+        "scheduler_holds_it",
+    ),
+    Remedy(
         "remedy.moves_again",
         "a healthy attempt is never restarted",
         lambda weighed: weighed.cause.rule == "cause.recovered",

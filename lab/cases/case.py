@@ -38,7 +38,8 @@ class Truth:
 
     `kind` is an anomaly kind (crash, hang, straggler, nan, no_checkpoint, idle), or `none` for a trap. `layers` are
     the layers that may be named, the best one first; empty for a trap and where no verdict is asked for. `culprit`:
-    whether the node that was struck is to blame (its names stand in the truth file). `actions` are those that are
+    whether the node that was struck is to blame (its names stand in the truth file). `held`: the scheduler ends the
+    attempt that was struck at once and holds the next one: that one is asked about. `actions` are those that are
     right on the attempt that was struck, the best one first; `later` those on the last attempt that was struck when
     the fault strikes again (empty: not asked). `unasked`: nobody has asked for action, so advice may be given and
     must not be carried out.
@@ -51,6 +52,7 @@ class Truth:
     why: str  # one sentence: why this is right
     later: tuple[Did, ...] = ()
     unasked: bool = False
+    held: bool = False
 
 
 @dataclass(frozen=True, slots=True)

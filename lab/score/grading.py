@@ -7,7 +7,8 @@ The rules:
    in the lab, is neither right nor wrong.
 2. *Struck* is an attempt that a deed names. The *first* one (by the time of the deed) answers for kind, layer,
    culprit and action, the *last* one for what is to be done when the fault strikes again. Before its deed an
-   attempt has nothing wrong with it.
+   attempt has nothing wrong with it. Where the scheduler ends the attempt at once and holds the next one, it is the
+   one that is held.
 3. *Found*: a symptom of the true kind, detected on the first struck attempt and not before its deed, and not
    refuted before advice was given on that attempt (what our own requeue wakes up refutes nothing). What is seen
    only when it strikes again was missed. Not asked where the truth has no kind: the scheduler's own ends. Latency
@@ -77,7 +78,10 @@ def grade(result: Result, where: str = "") -> Grade:
     if missing := _not_put_on(result, deeds, where):
         return replace(blank, standing=Standing.NOT_PUT_ON, why=missing, said=spoken(result.said))
     blank = replace(blank, healthy_seconds=result.healthy_seconds)
-    return _fault(blank, result, [one for one in deeds if one.job > 0]) if fault else _trap(blank, result)
+    if not fault:
+        return _trap(blank, result)
+    later = int(truth.held)
+    return _fault(blank, result, [replace(one, attempt=one.attempt + later) for one in deeds if one.job > 0])
 
 
 def domain(layer: str) -> str:

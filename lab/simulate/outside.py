@@ -143,6 +143,13 @@ def hold(cluster: Cluster, jobs: Sequence[int], words: Words) -> Deed:
     return Deed((job.number,))
 
 
+def user_hold(cluster: Cluster, jobs: Sequence[int], words: Words) -> Deed:
+    """Its user holds the job. Words: index of the job."""
+    job = _job(cluster, jobs, words)
+    actions.hold(cluster, job, "JobHeldUser")
+    return Deed((job.number,))
+
+
 def release(cluster: Cluster, jobs: Sequence[int], words: Words) -> Deed:
     """Somebody lets go of the held job. Words: index of the job."""
     job = _job(cluster, jobs, words)
@@ -259,6 +266,7 @@ OUTSIDE: dict[str, Outside] = {
     "requeue": requeue,
     "foreign_requeue": foreign_requeue,
     "hold": hold,
+    "user_hold": user_hold,
     "release": release,
     "suspend": suspend,
     "unsuspend": unsuspend,

@@ -68,6 +68,13 @@ WINNERS: list[tuple[str, str, Operation | None, Facts]] = [
     ("a word nobody knows", "state_unknown", None, replace(NAMED, state=JobState.UNKNOWN, word="REVOKED")),
     ("it waits in the queue", "waiting", None, replace(NAMED, state=JobState.PENDING)),
     ("somebody holds it", "waiting", None, replace(NAMED, state=JobState.HELD)),
+    (
+        "the scheduler holds it",
+        "held_by_scheduler",
+        Operation.WAIT,
+        replace(NAMED, state=JobState.HELD, signature="slurm.hold", requeues=99, requeue_allowed=False),
+    ),
+    ("the scheduler held it", "waiting", None, replace(NAMED, state=JobState.PENDING, signature="slurm.hold")),
     ("the verdict asks for nothing", "nothing_to_repair", None, replace(NAMED, action=VerdictAction.NONE)),
     ("it is only idle", "nothing_to_repair", None, replace(HANGING, kind=AnomalyKind.IDLE)),
     ("a source is away", "nothing_to_repair", None, replace(HANGING, kind=AnomalyKind.BLIND)),

@@ -49,6 +49,7 @@ SCHEDULING: tuple[Case, ...] = (
             True,
             (Did.ASK,),
             "a hold that is not ours is not ours to release, and without a person the job waits for ever",
+            held=True,
         ),
         simulated(job(Fault("prolog_failure", attempt=0, node=1)), seconds=200),
         slurm=on_slurm(acts=(Act("prolog_fail", ("1",)),), seconds=80),

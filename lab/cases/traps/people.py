@@ -30,6 +30,16 @@ PEOPLE: tuple[Case, ...] = (
         representative=True,
     ),
     trap(
+        "user-holds",
+        "a user holds a running job and requeues it: it stays held",
+        "a hold of its user's is a wish",
+        simulated(
+            job(),
+            acts=(Act("user_hold", ("0",), on_step=20), Act("foreign_requeue", ("0",), on_step=25)),
+            seconds=600,
+        ),
+    ),
+    trap(
         "drained-under-a-job",
         "an administrator drains a node of a job, which goes on to its end",
         "a drain flag is no failure, and a drain by others is never touched",
