@@ -4,6 +4,7 @@ from datetime import datetime
 
 from django.db import transaction
 
+from advisor_api.array_facts import look_again
 from advisor_api.excluding import exclude_named
 from advisor_api.models import Advice
 from advisor_api.policy.advice_state import AdviceState
@@ -54,7 +55,10 @@ def reject(advice: Advice, generation_seen: int, reason: str, actor: Actor, now:
     """Never carry it out. Works while it waits for approval and while it is open. Raises `Bad` or `Stale`."""
     _check(advice, generation_seen, reason)
     sentence = f"{actor.name} rejected advice {advice.generation} on {advice.attempt.label}: {reason}"
-    return move(advice, Move(AdviceState.ABANDONED, ReconciliationReason.REJECTED, actor, sentence), now)
+    with transaction.atomic():
+        moved = move(advice, Move(AdviceState.ABANDONED, ReconciliationReason.REJECTED, actor, sentence), now)
+        look_again(moved, now)
+    return moved
 
 
 def expire(advice: Advice, generation_seen: int, reason: str, actor: Actor, now: datetime) -> Advice:

@@ -5,8 +5,9 @@ from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from django.db.models import QuerySet
+from django.db.models import Max, QuerySet
 
+from advisor_api.array_facts import array_facts
 from advisor_api.models import Exclusion, Milestone
 from advisor_api.policy.facts import Excluded, Facts, NamedNode
 from advisor_api.policy.history import Counts, Past, count
@@ -23,7 +24,7 @@ from detectors.incidents import jobs_struck
 from detectors.models import Verdict
 from schedulers.states import JobState
 from workloads.mode import Mode
-from workloads.models import Attempt, Cluster, Job, Node
+from workloads.models import Attempt, Checkpoint, Cluster, Job, Node
 from workloads.opt_in import read_stored
 
 HISTORY_LIMIT = 20  # attempts looked back: twice the default cap on requeues
@@ -49,13 +50,14 @@ class Partition:
 
 
 def gather(verdict: Verdict, policy: Policy, now: datetime) -> Facts:
-    """The facts about `verdict.attempt`. Reads `verdict.attempt.job.cluster`; about fourteen queries."""
+    """The facts about `verdict.attempt`. Reads `verdict.attempt.job.cluster`; about twenty queries."""
     attempt, job = verdict.attempt, verdict.attempt.job
     cluster = job.cluster
     own = Verdict.objects.filter(attempt=attempt)
     partition = look_at_partition(job, active_exclusions(cluster, now).exclude(verdict_id__in=own.values("uuid")))
     wish = read_stored(job.opt_in)
     attempts = _attempts(attempt)
+    counts = _counts(attempts)
     restarted, repeats = recent_restarts(job, policy, now), repeats_of(job, attempt.ended_at)
     struck = jobs_struck(verdict, timedelta(seconds=policy.storm_window_seconds))
     return Facts(
@@ -82,7 +84,9 @@ def gather(verdict: Verdict, policy: Policy, now: datetime) -> Facts:
         jobs_struck=struck,
         progressed_since=attempt.last_step_at is not None and attempt.last_step_at > verdict.judged_at,
         requeues=attempt.index,
-        **asdict(_counts(attempts)),
+        **asdict(counts),
+        earlier_checkpoint=_saved_before(attempts, counts.checkpoint),
+        **asdict(array_facts(verdict, policy, now)),
         attempts_in_window=_begun_since(attempts, now - timedelta(seconds=policy.attempts_window_seconds)),
         kill_failed=_kill_failed(attempts, partition),
         outer_retries=repeats.before,
@@ -167,6 +171,15 @@ def _attempts(attempt: Attempt) -> list[Attempt]:
     return list(earlier.order_by("-index")[:HISTORY_LIMIT])[::-1]
 
 
+def _saved_before(attempts: Sequence[Attempt], checkpoint: int | None) -> int | None:
+    """The step of the newest checkpoint that these attempts saved before the one of step `checkpoint`."""
+    if checkpoint is None or len(attempts) < 2:
+        return None
+    saved = Checkpoint.objects.filter(attempt__in=attempts, deed="saved", step__lt=checkpoint)
+    step: int | None = saved.aggregate(newest=Max("step"))["newest"]
+    return step
+
+
 def _begun_since(attempts: Sequence[Attempt], since: datetime) -> int:
     return sum(1 for each in attempts if each.started_at is not None and each.started_at > since)
 
@@ -204,6 +217,7 @@ def _history(attempts: Sequence[Attempt], verdicts: dict[int, Verdict]) -> list[
                 first_step=attempt.first_step,
                 last_step=attempt.last_step,
                 last_checkpoint_step=attempt.last_checkpoint_step,
+                loaded_checkpoint_step=attempt.loaded_checkpoint_step,
                 readable=attempt.blind_since is None,
                 names_new_host=bool(hosts - blamed),
             )

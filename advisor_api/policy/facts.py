@@ -73,6 +73,19 @@ class Facts:
     outer_retries: int = 0  # failed jobs of its name, user and folder before it, each replaced at once by the next
     resubmitted: bool = False  # another job of its name, user and folder was submitted after its end
 
+    # the array that it is a task of (see policy/arrays.py): tasks that have started, and those that failed alike
+    array_job: int | None = None
+    array_tasks: int = 0
+    array_failed: int = 0
+    array_score: float = 0.0
+    array_asked: bool = False  # a person is asked about the whole array already
+    array_goes_on: bool = False  # a person was, and rejected to hold it
+
+    # the checkpoint that it began from (see policy/history.py)
+    checkpoint: int | None = None
+    failures_at_loading: int = 0
+    earlier_checkpoint: int | None = None  # the newest saved one before it
+
     # what the job wants
     requeue_allowed: bool = True
     max_requeue_times: int | None = None  # from its comment; only lowers the policy's cap
@@ -93,6 +106,11 @@ class Facts:
     def live(self) -> bool:
         """Whether it still occupies nodes."""
         return self.state in LIVE
+
+    @property
+    def checkpoint_deaths(self) -> int:
+        """How often it died alike at the same step, or before its first one."""
+        return max(self.failures_at_loading, self.failures_at_this_step)
 
     @property
     def waiting(self) -> bool:

@@ -132,6 +132,12 @@ GUARDS = (
         again_seconds=2,
     ),
     Rule(
+        "array_asked",
+        None,
+        "{facts.array_failed} tasks of array {facts.array_job} failed alike, and a person is asked about all",
+        lambda facts, policy: facts.array_asked and not facts.array_goes_on,
+    ),
+    Rule(
         "requeue_forbidden",
         None,
         "it was submitted so that it may not be requeued",

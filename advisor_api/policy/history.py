@@ -21,17 +21,20 @@ class Past:
     first_step: int | None = None
     last_step: int | None = None
     last_checkpoint_step: int | None = None
+    loaded_checkpoint_step: int | None = None
     readable: bool = True
     names_new_host: bool = False
 
 
 @dataclass(frozen=True)
 class Counts:
-    """The three numbers that stop rules look at."""
+    """The numbers that stop rules look at, and `checkpoint`, the step of the one that the attempt began from."""
 
     attempts_without_checkpoint: int  # in a row, this one included
     restarts_for_cause: int  # earlier attempts with this fingerprint since the last advance
     failures_at_this_step: int  # this one and those of the same cause within one step of it
+    checkpoint: int | None = None
+    failures_at_loading: int = 0  # in a row, this one included: of one cause, from one checkpoint, without a step
 
 
 class _Advance(enum.Enum):
@@ -58,7 +61,32 @@ def count(history: Sequence[Past]) -> Counts:
     earlier = history[max(0, len(history) - stuck - 1) : -1] if stuck else []
     same = [past for past in earlier if past.fingerprint and past.fingerprint == current.fingerprint]
     here = [past for past in same if _same_step(past, current)]
-    return Counts(len(idle) - excused, len(same), 1 + len(here))
+    return Counts(
+        len(idle) - excused, len(same), 1 + len(here), _began_from(history), _failures_at_loading(history)
+    )
+
+
+def _began_from(history: Sequence[Past]) -> int | None:
+    """The checkpoint that the last attempt said it loaded, or the newest that an earlier one had saved."""
+    if history[-1].loaded_checkpoint_step is not None:
+        return history[-1].loaded_checkpoint_step
+    saved = [past.last_checkpoint_step for past in history[:-1] if past.last_checkpoint_step is not None]
+    return max(saved, default=None)
+
+
+def _failures_at_loading(history: Sequence[Past]) -> int:
+    current, found = history[-1], 0
+    checkpoint = _began_from(history)
+    if checkpoint is None or not current.fingerprint:
+        return 0
+    for place in range(len(history), 0, -1):
+        past = history[place - 1]
+        moved = past.last_step is not None and past.last_step > checkpoint
+        same = past.fingerprint == current.fingerprint and _began_from(history[:place]) == checkpoint
+        if moved or not same or not past.readable:
+            break
+        found += 1
+    return found
 
 
 def _same_step(past: Past, current: Past) -> bool:

@@ -3,6 +3,9 @@
 from advisor_api.policy.facts import Facts
 from advisor_api.policy.values import Policy
 
+DEATHS_THAT_TELL = 2  # trap 20
+NOT_OF_CHECKPOINTS = frozenset({"hardware", "network", "scheduler"})
+
 
 def requeue_cap(facts: Facts, policy: Policy) -> int:
     """Requeues that a job may have in total: the policy's cap, lowered by the job's own wish."""
@@ -13,3 +16,10 @@ def requeue_cap(facts: Facts, policy: Policy) -> int:
 def storm_limit(facts: Facts, policy: Policy) -> int:
     """Restarts in the window that a partition may have: in a large one more than in a small one."""
     return max(policy.storm_restarts, int(policy.storm_share * facts.partition_size))
+
+
+def suspects_checkpoint(facts: Facts) -> bool:
+    """Whether the checkpoint may be why it died alike: not where a node, or what joins them, is the cause."""
+    if facts.checkpoint is None or facts.named or facts.layer.domain in NOT_OF_CHECKPOINTS:
+        return False
+    return facts.checkpoint_deaths >= DEATHS_THAT_TELL

@@ -1,6 +1,7 @@
 """When is a job stopped, and when is a person asked? The rows between the guards and the restarts."""
 
-from advisor_api.policy.limits import requeue_cap, storm_limit
+from advisor_api.policy.arrays import ENOUGH
+from advisor_api.policy.limits import DEATHS_THAT_TELL, requeue_cap, storm_limit, suspects_checkpoint
 from advisor_api.policy.operation import Operation
 from advisor_api.policy.rule import Rule
 from detectors.attribution.action import VerdictAction
@@ -40,10 +41,34 @@ STOPS = (
         lambda facts, policy: facts.judged_seconds > policy.evidence_seconds,
     ),
     Rule(
+        "array_systemic",
+        Operation.WAIT,
+        "{facts.array_failed} of {facts.array_tasks} tasks of array {facts.array_job} failed alike, which is no "
+        "chance and no bad host: none is tried again. Whoever owns it can hold what has not run (scontrol hold "
+        "{facts.array_job}), and let it go on once mended (scontrol release {facts.array_job}); to reject this "
+        "lets its tasks be tried again",
+        lambda facts, policy: facts.array_score >= ENOUGH and not facts.array_goes_on,
+    ),
+    Rule(
         "stop_class",
         Operation.TERMINATE,
         "a restart cannot help: the cause is proved with {facts.confidence:.2f} and comes again by itself",
         lambda facts, policy: facts.action is VerdictAction.STOP and facts.confidence >= policy.stop_confidence,
+    ),
+    Rule(
+        "earlier_checkpoint",
+        Operation.WAIT,
+        "it died {facts.checkpoint_deaths} times alike at the same place after the checkpoint of step "
+        "{facts.checkpoint}, which may be bad. The one before is of step {facts.earlier_checkpoint}: its owner can "
+        "start it from there, for Rekindle knows no safe way to ask a job for it",
+        lambda facts, policy: suspects_checkpoint(facts) and facts.earlier_checkpoint is not None,
+    ),
+    Rule(
+        "bad_checkpoint",
+        Operation.TERMINATE,
+        "it died {facts.failures_at_loading} times alike before its first step from the checkpoint of step "
+        "{facts.checkpoint}, and no earlier one is known",
+        lambda facts, policy: suspects_checkpoint(facts) and facts.failures_at_loading >= DEATHS_THAT_TELL,
     ),
     Rule(
         "no_new_checkpoint",

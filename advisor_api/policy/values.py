@@ -33,6 +33,7 @@ class Policy:
     max_outer_retries: int = 2
     in_job_recovery_seconds: int = 1200
     evidence_seconds: int = 3600
+    array_random_share: float = 0.01
     unknown_backoff_seconds: int = 60
     hold_seconds: int = 300
     advice_seconds: int = 900
@@ -61,6 +62,8 @@ MEANINGS = {
     "with so many before it a job is not restarted without asking",
     "in_job_recovery_seconds": "how long a job that repairs itself is left to that: twice the 600 s of launchers",
     "evidence_seconds": "how old a verdict may be to be acted on without asking",
+    "array_random_share": "share of the tasks of a job array that may fail by chance; from 0.2 on no array "
+    "is said to fail as a whole",
     "unknown_backoff_seconds": "pause before a restart whose cause is not sure: 1, 5, 15 times this, ±20 %, at "
     "most 30 min; for a known cause 0, 1, 5 times",
     "hold_seconds": "how long after its release time a held job is let go by the watchdog",

@@ -1,5 +1,8 @@
 """Did earlier attempts get anywhere, and did they fail in the same way?"""
 
+from dataclasses import replace
+from typing import Any
+
 import pytest
 
 from advisor_api.policy.history import Counts, Past, count
@@ -57,7 +60,36 @@ CASES = [
 
 @pytest.mark.parametrize(("history", "counts"), [pytest.param(*case[1:], id=case[0]) for case in CASES])
 def test_counts(history: list[Past], counts: Counts) -> None:
-    assert count(history) == counts
+    found = count(history)
+    assert replace(found, checkpoint=None, failures_at_loading=0) == counts
+
+
+def loaded(
+    index: int, step: int | None = None, *, load: int | None = None, saved: int | None = None, **more: Any
+) -> Past:
+    return Past(index, more.pop("fingerprint", "f"), None, step, saved, load, **more)
+
+
+FROM_CHECKPOINTS = [
+    ("the first attempt began from nothing", [loaded(0, 25, saved=20)], (None, 0)),
+    ("the second from what the first saved", [loaded(0, 25, saved=20), loaded(1)], (20, 1)),
+    ("from what it said that it loaded", [loaded(0, 25, saved=20), loaded(1, load=10)], (10, 1)),
+    ("twice without a step", [loaded(0, 25, saved=20), loaded(1), loaded(2)], (20, 2)),
+    ("twice at loading itself", [loaded(0, 25, saved=20), loaded(1, load=20), loaded(2, load=20)], (20, 2)),
+    ("a step in between", [loaded(0, 25, saved=20), loaded(1), loaded(2, 22), loaded(3)], (20, 1)),
+    ("this one made a step", [loaded(0, 25, saved=20), loaded(1), loaded(2, 21)], (20, 0)),
+    ("another checkpoint each time", [loaded(0, 25, saved=20), loaded(1), loaded(2, load=10)], (10, 1)),
+    ("other causes", [loaded(0, 25, saved=20), loaded(1, fingerprint="g"), loaded(2)], (20, 1)),
+    ("no known cause", [loaded(0, 25, saved=20), *(loaded(n, fingerprint="") for n in (1, 2))], (20, 0)),
+    ("one that nobody could read", [loaded(0, saved=20), loaded(1, readable=False), loaded(2)], (20, 1)),
+    ("the checkpoint of step 0", [loaded(0, load=0), loaded(1, load=0)], (0, 2)),
+]
+
+
+@pytest.mark.parametrize(("history", "found"), [pytest.param(*case[1:], id=case[0]) for case in FROM_CHECKPOINTS])
+def test_what_it_began_from(history: list[Past], found: tuple[int | None, int]) -> None:
+    counts = count(history)
+    assert (counts.checkpoint, counts.failures_at_loading) == found
 
 
 def test_a_job_that_resumed_far_on_has_not_advanced_by_resuming() -> None:
