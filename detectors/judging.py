@@ -15,7 +15,6 @@ from audit.level import Level
 from audit.trail import Actor, Entry, record
 from detectors.attribution.action import VerdictAction
 from detectors.attribution.attributing import ENGINE, attribute
-from detectors.attribution.enriching import RULE as PROVIDER_RULE
 from detectors.attribution.facts import (
     AttemptFacts,
     EarlierAttempt,
@@ -38,6 +37,7 @@ from detectors.holds import KEY as HOLD
 from detectors.holds import note_hold
 from detectors.incidents import join, leave, look_again
 from detectors.models import Anomaly, Observation, Verdict
+from detectors.own_part import own_part
 from detectors.provider_asking import answers_about, ask_about
 from detectors.second_look import next_look
 from detectors.site_catalogues import site_catalogues
@@ -91,20 +91,7 @@ def _said_before(attempt: Attempt, judgement: Judgement, latest: Verdict | None)
     """Whether these facts were judged already, or all that is new happened elsewhere and changes nothing."""
     if Verdict.objects.filter(attempt=attempt, input_hash=judgement.input_hash).exists():
         return True
-    return latest is not None and _own_part(latest.body) == _own_part(json.loads(json.dumps(judgement.body)))
-
-
-def _own_part(body: dict[str, Any]) -> dict[str, Any]:
-    """A verdict and its inputs without what happened elsewhere, and without answers that changed nothing."""
-    own = {name: part for name, part in body.items() if name not in ("inputs", "input_hash", "history")}
-    inputs = {
-        name: part for name, part in body.get("inputs", {}).items() if name not in ("around", "nodes", "answers")
-    }
-    own["rules"] = [rule for rule in own.get("rules", ()) if not str(rule.get("id")).startswith(PROVIDER_RULE)]
-    shared = (own.get("outcome") or {}).get("shared") or {}
-    # How many more it struck is the incident's to say.
-    outcome = {**(own.get("outcome") or {}), "shared": shared.get("rule")}
-    return {**own, "outcome": outcome, "inputs": inputs}
+    return latest is not None and own_part(latest.body) == own_part(json.loads(json.dumps(judgement.body)))
 
 
 def _store(attempt: Attempt, judgement: Judgement, latest: Verdict | None, now: datetime) -> Verdict:

@@ -21,8 +21,10 @@ from audit.event_type import EventType
 from audit.level import Level
 from audit.trail import Actor, Entry, record
 from detectors.attribution.answers import Answer, read_answer
+from detectors.attribution.attributing import attribute
 from detectors.attribution.facts import Facts
 from detectors.models import Verdict
+from detectors.own_part import own_hash
 from detectors.provider_models import AttributionProvider, ProviderQuestion
 from workloads.models import Attempt
 from workloads.stored_text import storable
@@ -56,8 +58,10 @@ def ask_about(attempt: Attempt, verdict: Verdict, facts: Facts, now: datetime) -
     )
     if not providers:
         return
-    own = dataclasses.replace(facts, answers=()).input_hash()  # of what an answer alone has changed nobody is asked
-    asked = list(ProviderQuestion.objects.filter(attempt=attempt).values_list("name", "facts_hash"))
+    # Of what an answer alone has changed, or what happened elsewhere and changes nothing, nobody is asked.
+    ours = attribute(dataclasses.replace(facts, answers=()), now).body if facts.answers else verdict.body
+    own = own_hash(ours)
+    asked = list(ProviderQuestion.objects.filter(attempt=attempt).values_list("name", "own_hash"))
     ProviderQuestion.objects.bulk_create(
         ProviderQuestion(
             provider=provider,
@@ -66,7 +70,7 @@ def ask_about(attempt: Attempt, verdict: Verdict, facts: Facts, now: datetime) -
             attempt=attempt,
             verdict=verdict,
             phase=verdict.speed,
-            facts_hash=own,
+            own_hash=own,
             asked_at=now,
             ends_at=now + IN_TIME,
             due_at=now,

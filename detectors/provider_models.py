@@ -85,7 +85,9 @@ class ProviderQuestion(models.Model):
     attempt = models.ForeignKey(Attempt, on_delete=models.CASCADE, related_name="questions")
     verdict = models.ForeignKey("detectors.Verdict", on_delete=models.CASCADE, related_name="questions")
     phase = models.CharField(max_length=8, choices=[("fast", "Fast"), ("slow", "Slow")])
-    facts_hash = models.CharField(max_length=64, help_text="Of the facts without any answers: asked about once.")
+    own_hash = models.CharField(
+        max_length=64, help_text="Of our own verdict, without any answers: asked about once."
+    )
     tries = models.PositiveSmallIntegerField(default=0)
     asked_at = models.DateTimeField(help_text="When the verdict was stored.")
     ends_at = models.DateTimeField(help_text="An answer that comes later changes nothing.")
@@ -97,9 +99,7 @@ class ProviderQuestion(models.Model):
 
     class Meta:
         ordering = ("attempt", "id")
-        constraints = (
-            models.UniqueConstraint(fields=("attempt", "name", "facts_hash"), name="provider_asked_once"),
-        )
+        constraints = (models.UniqueConstraint(fields=("attempt", "name", "own_hash"), name="provider_asked_once"),)
 
     def __str__(self) -> str:
         return f"{self.name} about {self.attempt_id}"

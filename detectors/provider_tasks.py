@@ -47,6 +47,12 @@ class Places:
             self._taken[provider] += free
             return free
 
+    @property
+    def taken(self) -> int:
+        """How many are on their way."""
+        with self._lock:
+            return self._taken.total()
+
     def leave(self, provider: int) -> None:
         """It is over."""
         with self._lock:

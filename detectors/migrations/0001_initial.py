@@ -758,9 +758,9 @@ class Migration(migrations.Migration):
                 ("kind", models.CharField(max_length=16)),
                 ("phase", models.CharField(choices=[("fast", "Fast"), ("slow", "Slow")], max_length=8)),
                 (
-                    "facts_hash",
+                    "own_hash",
                     models.CharField(
-                        help_text="Of the facts without any answers: asked about once.", max_length=64
+                        help_text="Of our own verdict, without any answers: asked about once.", max_length=64
                     ),
                 ),
                 ("tries", models.PositiveSmallIntegerField(default=0)),
@@ -824,8 +824,6 @@ class Migration(migrations.Migration):
         ),
         migrations.AddConstraint(
             model_name="providerquestion",
-            constraint=models.UniqueConstraint(
-                fields=("attempt", "name", "facts_hash"), name="provider_asked_once"
-            ),
+            constraint=models.UniqueConstraint(fields=("attempt", "name", "own_hash"), name="provider_asked_once"),
         ),
     ]

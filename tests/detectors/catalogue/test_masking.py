@@ -1,7 +1,7 @@
 """Are secrets taken out of a line, and is the rest left alone?"""
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from detectors.catalogue.masking import MASK, masked
@@ -55,6 +55,7 @@ def test_what_stands_around_a_secret_stays() -> None:
     assert masked("https://a:b@h/p failed") == f"https://{MASK}@h/p failed"
 
 
+@settings(deadline=None)
 @given(st.text(max_size=200) | st.text(alphabet="token=:'\" -ey.JAb/@", max_size=200))
 def test_masking_twice_is_masking_once(line: str) -> None:
     assert masked(masked(line)) == masked(line)

@@ -26,7 +26,7 @@ def make_question(verdict: Verdict, now: datetime, **changes: Any) -> ProviderQu
         "attempt": verdict.attempt,
         "verdict": verdict,
         "phase": verdict.speed,
-        "facts_hash": "0",
+        "own_hash": "0",
         "tries": 1,
         "asked_at": now,
         "ends_at": now,
