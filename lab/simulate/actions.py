@@ -30,9 +30,24 @@ class Unreadable(Exception):
     """The client itself refuses the arguments; the text is all it prints."""
 
 
+def is_number(word: str) -> bool:
+    """Whether it is a job's number, or a task's `900_3`."""
+    return re.fullmatch(r"[0-9]{1,18}(_[0-9]{1,18})?", word) is not None
+
+
+def job_called(cluster: Cluster, word: str) -> Job | None:
+    """The job with this number, or the newest task with this place in its array."""
+    if "_" not in word:
+        return cluster.jobs.get(int(word))
+    number, _, place = word.partition("_")
+    wanted = int(number), int(place)
+    tasks = [job for job in cluster.jobs.values() if (job.play.array_job, job.play.array_task) == wanted]
+    return tasks[-1] if tasks else None
+
+
 def find(cluster: Cluster, word: str) -> Job:
     """The job that an argument names."""
-    job = cluster.jobs.get(int(word)) if re.fullmatch(r"[0-9]{1,18}", word) else None
+    job = job_called(cluster, word) if is_number(word) else None
     if job is None:
         raise Refused(INVALID_JOB)
     return job

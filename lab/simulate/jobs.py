@@ -119,10 +119,32 @@ class Job:
         """Number of nodes, which shrinks with the list."""
         return len(self.shown_nodes) if self.completing else self.play.nodes
 
+    @property
+    def array_job(self) -> int:
+        """The number of its array; its own when it is in none."""
+        return self.play.array_job or self.number
+
+    @property
+    def array_task(self) -> str:
+        """Its place in the array, or `N/A`."""
+        return str(self.play.array_task) if self.play.array_job else "N/A"
+
+    @property
+    def shown_number(self) -> str:
+        """`900_3` of a task, else its number."""
+        return f"{self.array_job}_{self.array_task}" if self.play.array_job else str(self.number)
+
     def output_facts(self) -> dict[str, str]:
         """What `scontrol show job` puts in for the `%` fields of the output path."""
-        number = str(self.number)
-        return {"x": self.name, "j": number, "A": number, "J": number, "u": self.play.user, "a": "4294967294"}
+        number, place = str(self.number), self.array_task if self.play.array_job else "4294967294"
+        return {
+            "x": self.name,
+            "j": number,
+            "A": str(self.array_job),
+            "J": number,
+            "u": self.play.user,
+            "a": place,
+        }
 
     def output_path(self) -> str:
         """Where the batch script writes, below the folder of logs."""

@@ -77,7 +77,11 @@ class Fault:
 
 @dataclass(frozen=True, slots=True)
 class Play:
-    """One batch job: what `sbatch` would be told, and what its script does. Durations in seconds."""
+    """One batch job: what `sbatch` would be told, and what its script does. Durations in seconds.
+
+    `array_job` and `array_task`: it is this task of the array with this number. Modelled: each task is submitted by
+    itself and has a number of its own from the start, while Slurm gives it one when it starts.
+    """
 
     name: str = "train"
     user: str = "trainer"
@@ -95,6 +99,8 @@ class Play:
     startup_seconds: float = 1.0
     time_limit_seconds: int = 0  # 0: none
     ignores_term: bool = False  # needs KillWait and a KILL to end
+    array_job: int = 0  # 0: in no array
+    array_task: int = 0
     faults: tuple[Fault, ...] = ()
 
 
@@ -232,6 +238,8 @@ PLAY: dict[str, Callable[[Any], str]] = {
     "startup_seconds": _seconds(0, 86400),
     "time_limit_seconds": _whole(0, 31_536_000),
     "ignores_term": _flag,
+    "array_job": _whole(0, 2**31),
+    "array_task": _whole(0, 4_000_000),
 }
 FAULT: dict[str, Callable[[Any], str]] = {
     "kind": _one_of(*KINDS),

@@ -5,6 +5,7 @@ Needs a configured Django whose database is that of the site: that of the lab's 
 
 import hashlib
 import json
+import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -16,7 +17,7 @@ from detectors.catalogue.kind import AnomalyKind
 from detectors.models import Anomaly, Verdict
 from lab.cases.case import Did
 from lab.score.said import Advised, Judged, Said, Symptom
-from workloads.models import Attempt, Cluster
+from workloads.models import Attempt, Cluster, Job
 
 SURE = {"culprit": 0, "suspect": 1}  # roles that implicate a host, the surest first
 LOGS = "LOGS"  # stands for the folder of logs in what is hashed: every run has another one
@@ -28,13 +29,13 @@ def said_of(names: Iterable[str], commands: Mapping[str, Sequence[str]] | None =
     names, given = list(names), commands or {}
     roots = dict(Cluster.objects.filter(name__in=names).values_list("name", "log_roots"))
     symptoms, verdicts = _symptoms(names), _verdicts(names, roots)
-    advice, states = _advice(names), _states(names)
+    advice, states, tasks = _advice(names), _states(names), _tasks(names)
     return {
         name: Said(
             tuple(symptoms[name]),
             tuple(verdicts[name]),
             tuple(advice[name]),
-            tuple(given.get(name, ())),
+            tuple(_by_number(command, tasks[name]) for command in given.get(name, ())),
             states[name],
         )
         for name in names
@@ -127,6 +128,19 @@ def _states(names: Sequence[str]) -> Mapping[str, dict[int, str]]:
     for name, number, state in rows.values_list("job__cluster__name", "job__number", "state"):
         found[name][number] = state
     return found
+
+
+def _tasks(names: Sequence[str]) -> Mapping[str, dict[str, int]]:
+    """The numbers of tasks of arrays, by what commands call them: `900_3`."""
+    found: dict[str, dict[str, int]] = defaultdict(dict)
+    rows = Job.objects.filter(cluster__name__in=names, array_task__isnull=False).order_by("epoch")
+    for name, number, array, task in rows.values_list("cluster__name", "number", "array_job", "array_task"):
+        found[name][f"{array}_{task}"] = number
+    return found
+
+
+def _by_number(command: str, tasks: Mapping[str, int]) -> str:
+    return re.sub(r"\b\d+_\d+\b", lambda task: str(tasks.get(task[0], task[0])), command)
 
 
 def _once(hosts: Iterable[str]) -> tuple[str, ...]:

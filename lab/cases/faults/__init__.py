@@ -1,6 +1,7 @@
 """What breaks, and what is right to say and to do about it?"""
 
 from lab.cases.case import Case
+from lab.cases.faults.arrays import ARRAYS
 from lab.cases.faults.hardware import HARDWARE
 from lab.cases.faults.memory import MEMORY
 from lab.cases.faults.network import NETWORK
@@ -14,5 +15,16 @@ from lab.cases.faults.slowness import SLOWNESS
 from lab.cases.faults.storage import STORAGE
 
 FAULTS: tuple[Case, ...] = (
-    PROGRAMS + SIGNALS + SILENCE + MEMORY + STORAGE + SCHEDULING + HARDWARE + NETWORK + SLOWNESS + NUMBERS + SEVERAL
+    PROGRAMS
+    + SIGNALS
+    + SILENCE
+    + MEMORY
+    + STORAGE
+    + SCHEDULING
+    + HARDWARE
+    + NETWORK
+    + SLOWNESS
+    + NUMBERS
+    + SEVERAL
+    + ARRAYS
 )

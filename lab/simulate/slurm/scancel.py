@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from lab.simulate.actions import is_number, job_called
 from lab.simulate.model import Cluster
 from lab.simulate.slurm.options import VERSION, Answer, read
 
@@ -18,11 +19,11 @@ def scancel(cluster: Cluster, argv: Sequence[str]) -> Answer:
     if not words:
         return 1, "", "scancel: error: No job identification provided\n"
     for word in words:
-        if not (word.isascii() and word.isdigit() and len(word) <= 18):
+        if not is_number(word):
             return 1, "", f"scancel: error: Invalid job id {word}\n"
     said = []
     for word in words:
-        job = cluster.jobs.get(int(word))
+        job = job_called(cluster, word)
         said.append(f"scancel: Terminating job {word}\n")
         if job is None:
             said.append(f"scancel: error: Kill job error on job id {word}: Invalid job id specified\n")

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 
+from lab.simulate.actions import is_number, job_called
 from lab.simulate.client import HOST
 from lab.simulate.hostlist import expand, fold
 from lab.simulate.model import Cluster
@@ -28,12 +29,12 @@ def _jobs(cluster: Cluster, word: str, time_format: str, one_line: bool) -> Answ
         jobs = list(cluster.jobs.values())
         if not jobs:
             return 0, "No jobs in the system\n", ""
-    elif not (word.isascii() and word.isdigit() and len(word) <= 18):
+    elif not is_number(word):
         return 1, "", "scontrol_print_job error: Invalid job id specified\n"
-    elif int(word) not in cluster.jobs:
+    elif (job := job_called(cluster, word)) is None:
         return 1, "", NO_SUCH_JOB
     else:
-        jobs = [cluster.jobs[int(word)]]
+        jobs = [job]
     return 0, "".join(job_record(cluster, job, time_format, one_line) for job in jobs), ""
 
 

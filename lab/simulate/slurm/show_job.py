@@ -21,10 +21,11 @@ def _lines(seen: Seen) -> list[str]:
     user, number = job.play.user, job.user_id
     limit = span(job.time_limit_seconds) if job.time_limit_seconds else "UNLIMITED"
     count = job.shown_node_count
+    array = f"ArrayJobId={job.array_job} ArrayTaskId={job.array_task} " if job.play.array_job else ""
     never_ran = job.restarts == 0 and job.state == PENDING
     output = f"{seen.cluster.logs.folder}/{expand_output(job.play.output, job.output_facts())}"
     lines = [
-        f"JobId={job.number} JobName={job.name}",
+        f"JobId={job.number} {array}JobName={job.name}",
         f"UserId={user}({number}) GroupId={user}({number}) MCS_label=N/A",
         f"Priority={job.priority} Nice=0 Account={job.play.account} QOS=normal",
         f"JobState={job.word} Reason={job.reason.replace(' ', '_')} Dependency=(null)",

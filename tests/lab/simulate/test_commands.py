@@ -296,3 +296,17 @@ def test_an_unknown_command_is_none():
 )
 def test_what_is_not_simulated_is_an_error_and_no_silence(option, complaint):
     assert Stage().refused("squeue", option).startswith(f"squeue: {complaint}\n")
+
+
+def test_a_task_of_an_array_is_shown_and_acted_on_alone():
+    stage = Stage(nodes=3)
+    tasks = [stage.running(array_job=900, array_task=place, **FOREVER) for place in range(3)]
+    listed = stage.run("squeue", "-h", "-r", "-O", "JobArrayID:8,ArrayJobID:6,ArrayTaskID:6,JobID:4")[1].split("\n")
+    assert ["900_0", "900", "0", "1"] in [line.split() for line in listed]
+    stage.do("scontrol", "requeuehold", "900_1")
+    stage.do("scancel", "900_2")
+    assert [job.restarts for job in tasks] == [0, 1, 0]
+    assert [job.state for job in tasks] == ["RUNNING", "PENDING", "CANCELLED"]
+    assert "JobId=2 ArrayJobId=900 ArrayTaskId=1 JobName=llama" in stage.run("scontrol", "show", "job", "900_1")[1]
+    assert stage.refused("scontrol", "release", "900_7")
+    assert stage.refused("scontrol", "release", "900_")
