@@ -34,6 +34,7 @@ from detectors.catalogue.role import Role
 from schedulers.states import FAILURES, JobState
 
 SILENCE = "hang.silence"
+OUT_OF_STEP = frozenset({"nccl.ras_lag", "nccl.ras_missing"})
 RAS_LINES = "nccl.ras_"  # beginning of the signatures of what RAS prints
 
 
@@ -66,8 +67,23 @@ def recovered(search: Search) -> bool:
     attempt, symptoms = search.case.facts.attempt, search.case.facts.symptoms
     of_state = [s for s in symptoms if s.kind in JUDGED_ALIVE and (s.kind is not AnomalyKind.HANG or _silent(s))]
     warnings = [s for s in symptoms if is_warning(s)]
+    alive = [s for s in symptoms if s.kind in JUDGED_ALIVE]
     over = not warned(search) and all(symptom.refuted for symptom in of_state)
-    return not attempt.ended and bool(of_state or warnings) and over
+    refuted = bool(of_state or warnings) or (bool(alive) and all(s.refuted for s in alive))
+    return not attempt.ended and refuted and over
+
+
+def out_of_step(search: Search) -> bool:
+    """Whether RAS alone tells something of a live attempt: ranks are never quite in step.
+
+    A save of one rank looks the same. It takes a silence that is too long, or the limit of a watchdog. Of a mere
+    text, of which nobody knows when it began and whether it moves, the lines are all there is.
+    """
+    attempt = search.case.facts.attempt
+    told = [s for s in search.case.facts.symptoms if s.kind in JUDGED_ALIVE and not s.refuted]
+    alone = bool(told) and all(s.signature in OUT_OF_STEP for s in told)
+    watched = attempt.stepped or attempt.started_at is not None
+    return alone and not attempt.ended and watched
 
 
 def _silent(symptom: Symptom) -> bool:
@@ -146,6 +162,12 @@ CAUSES: tuple[CauseRule, ...] = (
         "the live attempt moved again: nothing is wrong now",
         recovered,
         lambda search: unproved(search, "cause.recovered", "Moves again"),
+    ),
+    CauseRule(
+        "cause.out_of_step",
+        "NCCL's RAS tells of ranks that differ, and nothing says that the live attempt stands still",
+        out_of_step,
+        lambda search: unproved(search, "cause.out_of_step", "Ranks are not quite in step"),
     ),
     CauseRule(
         "cause.node_failure",

@@ -35,7 +35,7 @@ class Following:
 
 def unexplained(cause: Cause) -> bool:
     """Whether nothing says why: no symptom proves it, or one that tells only how it ended."""
-    if cause.counted or cause.rule in ("cause.recovered", "cause.slow", "cause.early_warning"):
+    if cause.counted or cause.rule in ("cause.recovered", "cause.out_of_step", "cause.slow", "cause.early_warning"):
         return False
     return cause.rule in _NOBODY_KNOWS or (cause.tier in (SIGNAL, STANDSTILL) and cause.rule not in COUNTED)
 

@@ -133,7 +133,7 @@ REMEDIES: tuple[Remedy, ...] = (
     Remedy(
         "remedy.moves_again",
         "a healthy attempt is never restarted",
-        lambda weighed: weighed.cause.rule == "cause.recovered",
+        lambda weighed: weighed.cause.rule in ("cause.recovered", "cause.out_of_step"),
         VerdictAction.NONE,
         "moves_again",
     ),

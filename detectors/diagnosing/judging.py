@@ -18,7 +18,7 @@ from detectors.diagnosing.accounting import Told
 from detectors.diagnosing.folding import Found
 from schedulers.states import FAILURES, FINAL, JobState
 
-RECOVERED = "cause.recovered"
+RECOVERED = ("cause.recovered", "cause.out_of_step")
 DECIDED = {"slurm.time_limit": JobState.TIMEOUT, "slurm.preempt": JobState.PREEMPTED}
 """Lines of the scheduler that tell the end of a job, whatever else the text shows."""
 CANCELLED = "slurm.cancelled"  # of a step it may be the answer to a task that failed: only where nothing did
@@ -78,7 +78,7 @@ def _nothing(found: Found, state: JobState, judgement: Judgement) -> bool:
     rule = next((rule.id for rule in judgement.rules if rule.fired and rule.id.startswith("cause.")), "")
     if state in FAILURES or rule == "cause.scheduler":
         return False
-    if state is JobState.COMPLETED or rule == RECOVERED:
+    if state is JobState.COMPLETED or rule in RECOVERED:
         return True
     open_ones = [finding for key, finding in found.findings.items() if key not in found.ended]
     may_be = any(is_cause(one.kind, one.role, one.basis) or one.kind in JUDGED_ALIVE for one in open_ones)

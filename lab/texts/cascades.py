@@ -150,6 +150,22 @@ def nobody(struck: Struck) -> tuple[Spoken, ...]:
     return told(struck, in_26(struck, range(struck.ranks), "ALLREDUCE"), range(struck.ranks))
 
 
+def not_begun(struck: Struck) -> tuple[Spoken, ...]:
+    """As `nobody`; then the job's script has the dumps analysed: one rank's GPU has not begun (case J)."""
+    after = LIMIT_SECONDS + 9.0
+    found = (
+        f"Collective sequence number: {SEQUENCE} has errors",
+        "group info: default_pg",
+        "collective: nccl:all_reduce",
+        f"expected ranks: {{{', '.join(map(str, range(struck.ranks)))}}}",
+        "collective state: started",
+        f"error msg: Culprit rank {struck.rank}; Error type: COLLECTIVE_STATE_MISMATCH, Expected state: 'started' "
+        "does not match found state: 'scheduled'",
+    )
+    spoken = [*in_26(struck, range(struck.ranks), "ALLREDUCE"), *say(after, *found)]
+    return told(struck, spoken, range(struck.ranks))
+
+
 def other_collective(struck: Struck) -> tuple[Spoken, ...]:
     """One rank waits in another collective than all others at the same place (case D): the program's mistake."""
     spoken = [*in_26(struck, struck.others(), "ALLREDUCE"), *in_26(struck, [struck.rank], "BROADCAST")]
@@ -176,6 +192,7 @@ TEXTS: dict[str, Text] = {
     "cascade_rank_behind": rank_behind,
     "cascade_interpreter_held": interpreter_held,
     "cascade_nobody": nobody,
+    "cascade_not_begun": not_begun,
     "cascade_other_collective": other_collective,
     "cascade_watchdog_stuck": watchdog_stuck,
 }

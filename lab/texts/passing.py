@@ -1,6 +1,6 @@
 """What does a log say about trouble that passes by itself?"""
 
-from lab.texts.struck import Spoken, Struck, Text
+from lab.texts.struck import Spoken, Struck, Text, say
 
 
 def retries(struck: Struck) -> tuple[Spoken, ...]:
@@ -38,6 +38,21 @@ def corrected(struck: Struck) -> tuple[Spoken, ...]:
     return tuple(Spoken(place * 0.25, line) for place, line in enumerate(lines))
 
 
+def polled(struck: Struck) -> tuple[Spoken, ...]:
+    """NCCL's RAS is asked every 15 s: one rank is a few operations late each time, and never stands still."""
+    lines: list[Spoken] = []
+    for poll in range(4):
+        lines += say(
+            15 * poll,
+            "#0-0 (27a079b828ff1a75) MISMATCH",
+            "  Communicator ranks have different AllReduce operation counts",
+            f"  {struck.ranks - 1} ranks have launched up to operation {6650 + 90 * poll}",
+            f"  Rank {struck.rank} has launched up to operation {6648 + 90 * poll} -- GPU {struck.gpu} managed by "
+            f"process {struck.process} on node {struck.host}",
+        )
+    return tuple(lines)
+
+
 def cancelled_everywhere(struck: Struck) -> tuple[Spoken, ...]:
     """XID 45 on every GPU of every node: the driver cleans up behind processes that were ended (trap 10)."""
     lines = []
@@ -51,6 +66,7 @@ def cancelled_everywhere(struck: Struck) -> tuple[Spoken, ...]:
 
 
 TEXTS: dict[str, Text] = {
+    "polled": polled,
     "retries": retries,
     "port_flap": port_flap,
     "corrected": corrected,

@@ -168,6 +168,21 @@ SILENCE: tuple[Case, ...] = (
         ),
     ),
     _fault(
+        "cascade-not-begun-16",
+        "all 16 watchdogs speak of the same collective; an analysis of the dumps shows whose GPU has not begun it",
+        Truth(
+            "hang",
+            ("hardware.gpu", "application"),
+            True,
+            RESTART,
+            "a GPU that is stuck before the collective holds up the others; excluded only when it comes again",
+        ),
+        simulated(
+            job(*_watchdogs("cascade_not_begun", 1, 3), step_seconds=CASCADE_STEP_SECONDS),
+            seconds=CASCADE_SECONDS,
+        ),
+    ),
+    _fault(
         "cascade-other-collective-16",
         "16 watchdogs; one rank waits in another collective than all others at the same place",
         Truth(

@@ -45,6 +45,13 @@ WORDS: tuple[Case, ...] = (
         short=("simulated",),
     ),
     trap(
+        "polls-of-ras",
+        "NCCL's RAS is asked every 15 s, and finds a rank a few operations late each time",
+        "ranks are never quite in step: the counters rise from poll to poll",
+        simulated(job(speaks("polled", step=30)), seconds=SECONDS),
+        slurm=OnSlurm(orders=(prints("polled", pace=0.2),), seconds=60),
+    ),
+    trap(
         "one-nan",
         "the loss of a single step is nan",
         "one point is no divergence: three in a row are needed (B57)",

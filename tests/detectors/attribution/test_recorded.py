@@ -19,7 +19,7 @@ from detectors.catalogue.kind import AnomalyKind
 from detectors.catalogue.layer import Layer
 from detectors.catalogue.role import Role
 from schedulers.states import JobState
-from tests.detectors.attribution.building import END, FOUR, NOW, attempt, facts, quote, symptom
+from tests.detectors.attribution.building import END, FOUR, NOW, attempt, facts, never_stepped, quote, symptom
 
 ALL = "0 default_pg"
 AT = END.timestamp() - 600
@@ -221,3 +221,28 @@ def test_an_analysis_in_the_log_names_ranks() -> None:
     rows = (Analysed("fr_trace", "J", ALL, 78, (7,), 8, AT),)
     missing = standstill_of(dumped([], witnesses=Witnesses(analysed=rows)))
     assert missing is not None and (missing.case, missing.ranks, missing.hosts) == ("J", (7,), ("n04",))
+
+
+def test_what_only_ras_tells_of_a_job_that_makes_steps_is_no_hang() -> None:
+    live = {"state": JobState.RUNNING, "ended_at": None, "exit_code": None, "exit_signal": None}
+    told = polled(lag(7, polls=4))
+    trains = replace(told, attempt=attempt(**live))
+    judgement = attribute(trains, NOW)
+    assert judgement.action is VerdictAction.NONE
+    assert {one.role for one in judgement.implicated} <= {"victim"}
+    silence = symptom("hang.silence", Layer.UNKNOWN, Role.CANDIDATE, 12, kind=AnomalyKind.HANG, basis="step")
+    stands = attribute(replace(trains, symptoms=(*trains.symptoms, silence)), NOW)
+    assert [one.host for one in stands.implicated if one.role == "culprit"] == ["n04"]
+    assert stands.action is VerdictAction.RESTART
+    begins = attribute(replace(trains, attempt=never_stepped(**live)), NOW)
+    assert begins.action is VerdictAction.NONE
+    fragment = attribute(replace(trains, attempt=never_stepped(**live, started_at=None)), NOW)
+    assert [one.host for one in fragment.implicated if one.role == "culprit"] == ["n04"]
+
+
+@pytest.mark.parametrize("signature", ["nccl.ras_lag", "pg.watchdog_timeout", "fr.missing"])
+def test_a_job_that_trains_on_after_a_line_about_a_hang_is_not_restarted(signature: str) -> None:
+    live = {"state": JobState.RUNNING, "ended_at": None, "exit_code": None, "exit_signal": None}
+    told = symptom(signature, Layer.FRAMEWORK_COMM, Role.ROOT, 60, kind=AnomalyKind.HANG, refuted=True)
+    judgement = attribute(facts(told, attempt=attempt(**live)), NOW)
+    assert judgement.action is VerdictAction.NONE
