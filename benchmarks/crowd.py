@@ -126,21 +126,21 @@ def _measure(
     count, seconds, _workers = size
     shares = _start(folder, size, started)
     seen = Seen()
-    ages: list[list[float]] = []
-    began, turns = time.time(), -1
+    old: list[tuple[float, float, float]] = []
+    began, before = time.time(), -1
     while (passed := time.time() - began) < WARM + seconds:
         seen.look()
-        if passed >= WARM and turns < 0:
-            turns = _turns()
+        if passed >= WARM and before < 0:
+            before = turns()
             for share in shares.values():
                 share.began = share.seconds()
-        if passed >= WARM + len(ages) * seconds / 4:
-            ages.append(_ages())
+        if passed >= WARM + len(old) * seconds / 4:
+            old.append(ages(datetime.now(UTC)))
             shares["workers"].weigh()
         time.sleep(LOOK)
     spent = {name: share.seconds() - share.began for name, share in shares.items() if share.process.is_running()}
-    turns = _turns() - turns
-    ages.append(_ages())
+    turned = turns() - before
+    old.append(ages(datetime.now(UTC)))
     late = time.time() + AFTER
     while time.time() < late:
         seen.look()
@@ -148,11 +148,11 @@ def _measure(
     return {
         "attempts": count,
         **_lags(folder, keys, seen),
-        "turns_a_second": round(turns / seconds),
+        "turns_a_second": round(turned / seconds),
         "cpu": {name: round(used / seconds, 3) for name, used in spent.items()},
         "resident_mb": round(shares["workers"].resident),
         "proportional_mb": round(shares["workers"].proportional),
-        "ages": ages,
+        "ages": old,
     }
 
 
@@ -170,7 +170,7 @@ def _start(folder: Path, size: tuple[int, int, int], started: list[subprocess.Po
         "writer": start([sys.executable, "-m", "benchmarks.crowd_writer", str(folder), *length]),
         "workers": start([*CELERY, "worker", "--pool", "prefork", "--concurrency", str(workers)]),
         "beat": start([*CELERY, *BEAT, str(folder.parent / "beat")]),
-        "database": Share(psutil.Process(_database())),
+        "database": Share(psutil.Process(database())),
     }
 
 
@@ -190,21 +190,21 @@ def _lags(folder: Path, keys: Mapping[int, int], seen: Seen) -> dict[str, Any]:
     return {"faults": len(every), "missed": missed, "lag_p50_p95_max": told}
 
 
-def _ages() -> list[float]:
-    """How long ago the logs were read with something new: p50, p95, and how many longer than 5 s ago."""
-    now = datetime.now(UTC)
-    ages = [(now - at).total_seconds() for at in Feed.objects.values_list("moved_at", flat=True) if at is not None]
-    if len(ages) < 2:
-        return [0.0, 0.0, 0.0]
-    return [round(percentile(ages, 50), 2), round(percentile(ages, 95), 2), float(sum(age > 5 for age in ages))]
+def ages(now: datetime) -> tuple[float, float, float]:
+    """How long ago the logs were read with something new: p50, p95 and the longest."""
+    moved = Feed.objects.values_list("moved_at", flat=True)
+    found = [(now - at).total_seconds() for at in moved if at is not None]
+    if len(found) < 2:
+        return 0.0, 0.0, 0.0
+    return round(percentile(found, 50), 2), round(percentile(found, 95), 2), round(max(found), 2)
 
 
-def _turns() -> int:
+def turns() -> int:
     """How many turns over a log brought something new so far."""
     return int(Feed.objects.aggregate(turns=Sum("revision"))["turns"] or 0)
 
 
-def _database() -> int:
+def database() -> int:
     """The process id of the database that we are connected to."""
     with connection.cursor() as cursor:
         cursor.execute("select @@pid_file")

@@ -11,6 +11,7 @@ import random
 import resource
 import sys
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -42,13 +43,17 @@ def step_line(number: int, loss: str) -> str:
 
 @dataclass
 class Writer:
-    """All files, open. `plan`: by second, the files that break then, and how. `nan`: such steps still to come."""
+    """All files, open. `plan`: by second, the files that break then, and how. `nan`: such steps still to come.
+
+    `clock`: seconds since 1970, for the moments of the faults.
+    """
 
     folder: Path
     files: list[int]
     plan: dict[int, dict[int, str]]
     nan: dict[int, int] = field(default_factory=dict)
     written: int = 0
+    clock: Callable[[], float] = time.time
 
     def second(self, number: int, begins: float) -> float:
         """One line into each file during the second that begins then; how late its last line was."""
@@ -77,7 +82,7 @@ class Writer:
         self.written += 1
         if left == 1 or kind in ("crash", "hang"):
             with (self.folder / "faults").open("a") as told:
-                told.write(f"{place} {'nan' if left else kind} {time.time():.3f}\n")
+                told.write(f"{place} {'nan' if left else kind} {self.clock():.3f}\n")
 
 
 def plan_of(count: int, seconds: int, faults: int, warm: int) -> dict[int, dict[int, str]]:
@@ -89,15 +94,18 @@ def plan_of(count: int, seconds: int, faults: int, warm: int) -> dict[int, dict[
     return plan
 
 
+def files_of(folder: Path, count: int) -> list[int]:
+    """Descriptors of so many new logs, all open at once."""
+    most = max(count + 100, resource.getrlimit(resource.RLIMIT_NOFILE)[1])
+    resource.setrlimit(resource.RLIMIT_NOFILE, (count + 100, most))
+    flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT
+    return [os.open(folder / f"slurm-{number + 1}.out", flags, 0o644) for number in range(count)]
+
+
 def main() -> int:
     """Write until the time is over."""
     folder, count, seconds, faults, warm = Path(sys.argv[1]), *map(int, sys.argv[2:6])
-    resource.setrlimit(
-        resource.RLIMIT_NOFILE, (count + 100, max(count + 100, resource.getrlimit(resource.RLIMIT_NOFILE)[1]))
-    )
-    flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT
-    files = [os.open(folder / f"slurm-{number + 1}.out", flags, 0o644) for number in range(count)]
-    writer = Writer(folder, files, plan_of(count, seconds, faults, warm))
+    writer = Writer(folder, files_of(folder, count), plan_of(count, seconds, faults, warm))
     latest, began = 0.0, time.time()
     for number in range(seconds):
         latest = max(latest, writer.second(number, began + number))

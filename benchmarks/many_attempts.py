@@ -20,7 +20,7 @@ from benchmarks.machine import machine_line
 from lab.stores.stores import Stores
 
 COLUMNS = (
-    "attempts", "lag p50 s", "p95", "max", "faults seen", "logs read p50 s ago", "p95", "over 5 s, first → last",
+    "attempts", "lag p50 s", "p95", "max", "faults seen", "logs read p50 s ago", "p95", "longest",
     "turns/s", "cores: workers", "database", "beat", "writer", "memory of all workers MB (shared once)",
 )  # fmt: skip
 PARTS = ("workers", "database", "beat", "writer")
@@ -62,14 +62,12 @@ def _run(count: int, seconds: int, workers: int, stores: Stores) -> dict[str, An
 
 
 def _row(told: Mapping[str, Any]) -> str:
-    ages = told["ages"]
-    middle = ages[len(ages) // 2]
+    middle = told["ages"][len(told["ages"]) // 2]
     cells = [
         told["attempts"],
         *(told["lag_p50_p95_max"] or ["–"] * 3),
         f"{told['faults']} of {told['faults'] + told['missed']}",
-        *middle[:2],
-        f"{ages[0][2]:.0f} → {ages[-1][2]:.0f}",
+        *middle,
         told["turns_a_second"],
         *(told["cpu"].get(part, "–") for part in PARTS),
         f"{told['resident_mb']} ({told['proportional_mb']})",

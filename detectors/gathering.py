@@ -13,6 +13,7 @@ from detectors.catalogue.records import Record
 from detectors.catalogue.texts import joined, size_of
 from detectors.models import Feed, Watch
 from detectors.sources import SOURCES
+from detectors.sources.opening import real_roots
 from detectors.sources.source import Asked, Found, Known, Portion, Position, Source, Stream
 from schedulers.states import FINAL, JobState
 from workloads.attempt_logs import log_patterns_of
@@ -20,6 +21,7 @@ from workloads.models import Attempt
 
 TURN_FACTOR = 2  # times REKINDLE_READ_BYTES: what one attempt may take in one turn, over all its files
 LINES_TOGETHER = 200_000  # lines of one attempt after which the turn ends: an empty one takes memory, too
+FEW = 16_384  # bytes of lines that may be held until a batch is stored
 KEYS = 5_000  # in one IN (…): SQLite takes at most 32,766 parameters
 
 
@@ -96,18 +98,21 @@ class News:
         return min(behind, default=now)
 
     def without_records(self) -> "News":
-        """The same without the lines, which are many."""
+        """The same without the lines, where they are many: until it is stored it is held with others."""
+        if size_of(self.records) <= FEW:
+            return self
         lean = tuple(replace(news, portion=replace(news.portion, records=())) for news in self.streams)
         return replace(self, streams=lean, records=())
 
 
 @dataclass
 class Stored:
-    """What the database knows of some attempts, in four queries."""
+    """What the database knows of some attempts, in four queries; and the real log roots by cluster, once asked."""
 
     feeds: dict[int, dict[tuple[str, str], Feed]] = field(default_factory=lambda: defaultdict(dict))
     watches: dict[int, dict[str, Memory]] = field(default_factory=lambda: defaultdict(dict))
     next_started_at: dict[int, datetime] = field(default_factory=dict)
+    roots: dict[int, tuple[str, ...]] = field(default_factory=dict)
 
 
 def stream_key(name: str) -> str:
@@ -139,14 +144,35 @@ def load(attempts: Sequence[Attempt]) -> Stored:
     return stored
 
 
-def gather(attempts: Sequence[Attempt], now: datetime) -> Iterable[News]:
-    """The news of each attempt, one after the other: whoever takes them holds one attempt's lines at a time."""
+@dataclass(frozen=True)
+class Unread:
+    """An attempt whose files broke their reader; `error` says how."""
+
+    attempt: Attempt
+    error: Exception
+
+
+def gather(attempts: Sequence[Attempt], now: datetime) -> Iterable[News | Unread]:
+    """The news of each attempt, one after the other: whoever takes them holds one attempt's lines at a time.
+
+    Names and files are the owner's to choose: one attempt that breaks its reader must not blind the others.
+    """
     stored = load(attempts)
-    asked = {attempt.pk: ask(attempt, stored) for attempt in attempts}
-    found = {attempt.pk: [(source, source.find(asked[attempt.pk])) for source in SOURCES] for attempt in attempts}
-    before = _positions_before(attempts, stored, found)
+    readings: list[_Reading] = []
     for attempt in attempts:
-        yield _read(_Reading(attempt, asked[attempt.pk], found[attempt.pk], now), stored, before)
+        try:
+            asked = ask(attempt, stored)
+            readings.append(_Reading(attempt, asked, [(source, source.find(asked)) for source in SOURCES], now))
+        except Exception as error:
+            yield Unread(attempt, error)
+    before = _positions_before(readings, stored)
+    for reading in readings:
+        try:
+            news = _read(reading, stored, before)
+        except Exception as error:
+            yield Unread(reading.attempt, error)
+        else:
+            yield news
 
 
 @dataclass(frozen=True)
@@ -162,6 +188,8 @@ class _Reading:
 def ask(attempt: Attempt, stored: Stored) -> Asked:
     """What the sources are asked for; reads `attempt.job.cluster`."""
     job = attempt.job
+    if job.cluster_id not in stored.roots:
+        stored.roots[job.cluster_id] = real_roots(job.cluster.log_roots)
     return Asked(
         patterns=log_patterns_of(attempt),
         roots=tuple(job.cluster.log_roots),
@@ -171,21 +199,21 @@ def ask(attempt: Attempt, stored: Stored) -> Asked:
         ended=JobState(attempt.state) in FINAL,
         taken_over_at=stored.next_started_at.get(attempt.pk),
         listed_at=job.cluster.seen_at,
+        real_roots=stored.roots[job.cluster_id],
     )
 
 
-Places = Mapping[int, Sequence[tuple[Source, Found]]]
 Before = Mapping[tuple[int, str, str], Sequence[tuple[int, Position]]]
 
 
-def _positions_before(attempts: Sequence[Attempt], stored: Stored, found: Places) -> Before:
+def _positions_before(readings: Sequence[_Reading], stored: Stored) -> Before:
     """Where other attempts' reading ended in streams that are new to an attempt, by cluster, source and stream."""
     new = {
-        (attempt.job.cluster_id, source.name, stream_key(stream.name))
-        for attempt in attempts
-        for source, places in found[attempt.pk]
+        (one.attempt.job.cluster_id, source.name, stream_key(stream.name))
+        for one in readings
+        for source, places in one.found
         for stream in places.streams
-        if (source.name, stream_key(stream.name)) not in stored.feeds[attempt.pk]
+        if (source.name, stream_key(stream.name)) not in stored.feeds[one.attempt.pk]
     }
     keys = sorted({key for _cluster, _source, key in new})
     before: dict[tuple[int, str, str], list[tuple[int, Position]]] = defaultdict(list)

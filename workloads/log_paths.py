@@ -7,6 +7,7 @@ count, length and wildcards are bounded.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 
 import re2
@@ -14,6 +15,7 @@ import re2
 PATTERNS_LIMIT = 16
 PATH_LIMIT = 4096  # bytes, the kernel's own limit
 WILDCARDS_LIMIT = 6  # in one pattern; each is a folder or file name to be searched
+REMEMBERED = 16_384  # expanded patterns: every turn over an attempt asks for the same ones
 WIDTH_LIMIT = 10  # Slurm's limit of zero padding
 NO_ARRAY_TASK = 4294967294  # what Slurm writes for %a outside an array
 
@@ -103,6 +105,7 @@ def log_patterns(
     return tuple(found.values())
 
 
+@lru_cache(REMEMBERED)
 def expand(text: str, names: JobNames, origin: str) -> LogPattern | None:
     """One pattern with its fields replaced; `None` when it cannot name a log.
 

@@ -55,7 +55,14 @@ def _change(
             parameters.extend((key, field.get_db_prep_save(value, connection)))
         return f"{quote(str(field.column))} = CASE {quote('id')}{' WHEN %s THEN %s' * len(keys)} END"
 
-    sets = ", ".join(cases(name, values) for name, values in columns.items())
+    def assigned(name: str, values: Sequence[Any]) -> str:
+        if any(value is not values[0] for value in values):
+            return cases(name, values)
+        field = fields[name]  # the same for all of them, as the time of the change is
+        parameters.append(field.get_db_prep_save(values[0], connection))
+        return f"{quote(str(field.column))} = %s"
+
+    sets = ", ".join(assigned(name, values) for name, values in columns.items())
     parameters.extend(keys)
     places = ", ".join(["%s"] * len(keys))
     # Names of the model's own table and columns; every value is a parameter.

@@ -48,7 +48,7 @@ class FileSource:
         tried = tuple(plain(pattern.glob) for pattern in asked.patterns)
         if not asked.roots:
             return Found((), tried, NO_ROOTS)
-        roots = real_roots(asked.roots)
+        roots = _roots(asked)
         streams: dict[str, Stream] = {}
         for pattern in asked.patterns:
             for path, hints in hints_of(pattern, paths_of(pattern, roots), asked.nodes).items():
@@ -63,7 +63,7 @@ class FileSource:
         if own and (own.closed or _at_rest(turn, own)):
             return Portion(stream, None)
         try:
-            with opened(stream.name, real_roots(asked.roots), asked.owner) as file:
+            with opened(stream.name, _roots(asked), asked.owner) as file:
                 return _read(turn, file)
         except NotThere as error:
             rest = left_behind(turn, own, None) if own else left_before(turn, None)
@@ -77,13 +77,17 @@ class FileSource:
         """Bytes `start` to `end` of the file; none when it is no longer what was read."""
         own = FilePosition.read(position)
         try:
-            with opened(stream.name, real_roots(asked.roots), asked.owner) as file:
+            with opened(stream.name, _roots(asked), asked.owner) as file:
                 if own is None or not own.continues(file.descriptor, file.status):
                     return b""
                 start = max(start, 0)
                 return os.pread(file.descriptor, max(min(end, own.offset) - start, 0), start)
         except (Unreadable, OSError):
             return b""
+
+
+def _roots(asked: Asked) -> tuple[str, ...]:
+    return real_roots(asked.roots) if asked.real_roots is None else asked.real_roots
 
 
 def _read(turn: Turn, file: Opened) -> Portion:

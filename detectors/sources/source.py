@@ -18,6 +18,7 @@ class Asked:
 
     `owner` is the user id that must own its files; when unknown (`None`) none is read. `taken_over_at` is when the
     next attempt of the job began, which may write to the same files; `listed_at` is when the scheduler was listed.
+    `real_roots`: the roots with their own links resolved, where that was done for many attempts at once.
     """
 
     patterns: tuple[LogPattern, ...]
@@ -28,6 +29,7 @@ class Asked:
     ended: bool
     taken_over_at: datetime | None = None
     listed_at: datetime | None = None
+    real_roots: tuple[str, ...] | None = None
 
 
 @dataclass(frozen=True)

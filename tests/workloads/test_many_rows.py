@@ -48,6 +48,16 @@ def test_a_row_that_moved_meanwhile_is_left_alone_and_counted() -> None:
     assert list(Attempt.objects.order_by("pk").values_list("last_step", "reason")) == [(2, "moved"), (9, "")]
 
 
+def test_what_is_the_same_for_all_is_said_once() -> None:
+    keys, now = attempts(3), after(7)
+    changes = {key: {"changed_at": now, "nodes": [str(key)], "blind_since": None} for key in keys[:2]}
+    with CaptureQueriesContext(connection) as asked:
+        assert change_each(Attempt, changes) == 2
+    assert asked[0]["sql"].count("CASE") == 1
+    rows = list(Attempt.objects.order_by("pk").values_list("changed_at", "nodes"))
+    assert rows[:2] == [(now, [str(key)]) for key in keys[:2]] and rows[2][0] != now
+
+
 def test_a_row_that_is_gone_is_not_made_again() -> None:
     (only,) = attempts(1)
     assert change_each(Attempt, {only: {"last_step": 1}, only + 1: {"last_step": 1}}) == 1
