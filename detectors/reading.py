@@ -22,7 +22,7 @@ from detectors.catalogue.role import Role
 from detectors.catalogue.turning import turn as catalogue_turn
 from detectors.early_warnings import EarlyWarnings
 from detectors.excerpts import cut_excerpts
-from detectors.gathering import News, gather
+from detectors.gathering import News, Unread, gather
 from detectors.gpu_uses import uses_of
 from detectors.models import Anomaly
 from detectors.quiet_source import Neighbours, is_bare_silence
@@ -68,9 +68,11 @@ def read_attempts(attempts: Sequence[Attempt], now: datetime, turn: Turn = catal
     turned: list[Turned] = []
     for news in gather(attempts, now):
         try:
+            if isinstance(news, Unread):
+                raise news.error
             turned.append(turned_of(news, past.get(news.attempt.pk, Past()), shared, now))
         except Exception as error:  # one hostile log must not stop the reading of all others
-            log.exception("the detectors failed on attempt %s", news.attempt.label)
+            log.exception("reading failed on attempt %s", news.attempt.label)
             store_broken(news.attempt, error, now)
         if len(turned) >= TOGETHER:
             stored += _stored(turned, now)

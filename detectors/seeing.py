@@ -39,8 +39,8 @@ def store_sight(turned: Turned, now: datetime) -> list[Entry]:
 
 
 def store_broken(attempt: Attempt, error: Exception, now: datetime) -> None:
-    """A detector fails on the attempt's lines: whoever cannot understand a log is blind on it, and says so once."""
-    reason = f"a detector fails on its lines ({type(error).__name__}); the site's own log tells where"
+    """Reading fails on the attempt's log: whoever cannot understand it is blind on it, and says so once."""
+    reason = f"reading fails on its log ({type(error).__name__}); the site's own log tells where"
     with transaction.atomic():
         if Attempt.objects.filter(pk=attempt.pk, blind_since=None).update(blind_since=now):
             record([_go_blind(attempt, reason, now)], now)

@@ -62,10 +62,12 @@ def _walk(folder: str, parts: Sequence[str], roots: Sequence[str], looking: _Loo
         if os.path.lexists(folder) or has_siblings(folder):
             yield folder
         return
-    part, rest = parts[0], parts[1:]
-    if not _WILD.search(part):
-        yield from _walk(os.path.join(folder, plain(part)), rest, roots, looking)
+    # Parts without a wildcard in one step: a path may have thousands, and a search nests as deep as its steps.
+    wild = next((place for place, part in enumerate(parts) if _WILD.search(part)), len(parts))
+    if wild:
+        yield from _walk(os.path.join(folder, *map(plain, parts[:wild])), parts[wild:], roots, looking)
         return
+    part, rest = parts[0], parts[1:]
     if not below(folder, roots):
         return
     for name in _matching(part, folder, looking, last=not rest):

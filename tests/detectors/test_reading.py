@@ -12,15 +12,17 @@ from django.test.utils import CaptureQueriesContext
 
 from audit.event_type import EventType
 from audit.models import AuditEvent
-from detectors import reading, storing
+from detectors import gathering, reading, storing
 from detectors.catalogue.catalogue import catalogue
 from detectors.catalogue.kind import AnomalyKind
 from detectors.catalogue.layer import Layer
 from detectors.catalogue.records import Context, Evidence, Finding, Outcome, Progress, Record
-from detectors.gathering import LINES_TOGETHER, gather
+from detectors.gathering import LINES_TOGETHER, News, gather
 from detectors.judging import judge
 from detectors.models import Anomaly, Excerpt, Feed, Observation, Watch
 from detectors.reading import read_attempt, read_attempts
+from detectors.sources.files import FileSource
+from detectors.sources.source import Asked, Found, Portion, Stream
 from schedulers.states import JobState
 from tests.detectors.rows import ECC, Log, again, end, make_attempt, make_cluster, megatron
 from workloads.models import Attempt, ProgressPoint
@@ -123,6 +125,30 @@ class TestATurn:
         assert read_attempt(attempt, now(), counting)
         anomaly = Anomaly.objects.get()
         assert "\0" not in anomaly.sentence and anomaly.evidence[0]["line"].endswith("<script>\x1b[31m")
+
+    def test_files_that_break_their_reader_blind_no_other_attempt(self, tmp_path: Path) -> None:
+        """Names, folders and files are their owner's to choose."""
+        cluster = make_cluster(tmp_path)
+        broken, other = make_attempt(cluster), make_attempt(cluster)
+        beyond = make_attempt(cluster)
+        for attempt in (broken, other):
+            Log.of(attempt).write(ECC)
+
+        class Breaking(FileSource):
+            def find(self, asked: Asked) -> Found:
+                if str(beyond.job.number) in asked.patterns[0].glob:
+                    raise RecursionError("as deep as a path")
+                return super().find(asked)
+
+            def read(self, asked: Asked, stream: Stream, *more: Any) -> Portion:
+                if str(broken.job.number) in stream.name:
+                    raise MemoryError
+                return super().read(asked, stream, *more)
+
+        with mock.patch.object(gathering, "SOURCES", (Breaking(),)):
+            assert read_attempts([broken, beyond, other], now()) == 1
+        assert list(Anomaly.objects.filter(signature="cuda.ecc").values_list("attempt", flat=True)) == [other.pk]
+        assert "MemoryError" in again(broken).blind_reason and "RecursionError" in again(beyond).blind_reason
 
     def test_no_line_and_no_file_name_names_a_node_of_another_job(self, tmp_path: Path) -> None:
         """In every dialect that names hosts; a verdict could otherwise take somebody else's node away."""
@@ -371,6 +397,7 @@ class TestDue:
         for rank in range(12):
             (Path(cluster.log_roots[0]) / f"{attempt.job.number}_{rank}.log").write_text("\n" * 49_000)
         (news,) = gather([again(attempt)], now())
+        assert isinstance(news, News)
         assert len(news.records) <= LINES_TOGETHER + 50_000
         assert not all(stream.portion.at_end for stream in news.streams)
 

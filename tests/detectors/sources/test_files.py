@@ -81,6 +81,13 @@ class TestGrowth:
         ]
         assert not reader.turn().records and first.at_end
 
+    def test_a_pattern_of_a_thousand_folders_finds_nothing_and_breaks_nothing(self, tmp_path: Path) -> None:
+        (tmp_path / "0").mkdir()
+        names = JobNames(7, "train", "trainer", str(tmp_path))
+        patterns = log_patterns(names, [f"%t{'/a' * 1500}"], [], "", "")
+        asked = Asked(patterns, (str(tmp_path),), os.getuid(), ("n01",), datetime.now(UTC), ended=False)
+        assert len(patterns) == 2 and not FileSource().find(asked).streams
+
     def test_a_partial_line_waits(self, reader: Reader) -> None:
         reader.path.write_text("one\ntw")
         assert reader.lines() == ["one"]
