@@ -2,7 +2,7 @@
 
 from django.urls import path, register_converter
 
-from console.views import approval, mode, pages, panel, sign_in, signals
+from console.views import approval, mode, pages, panel, policy, sign_in, signals
 
 
 class ClusterName:
@@ -55,6 +55,8 @@ urlpatterns = [
     path("incidents/<uuid:uuid>", pages.incident, name="incident"),
     path("approvals", pages.approvals, name="approvals"),
     path("approvals/<whole:advice>", approval.decide, name="approval"),
+    path("policy", policy.effective, name="policy"),
+    path("policy/replay", policy.replayed, name="policy-replay"),
     path("panels/<slug:name>", panel.panel, name="panel"),
     path("panels/<slug:name>/<cluster:cluster>", panel.panel, name="cluster-panel"),
     path(f"panels/<slug:name>/{_JOB}", panel.panel, name="job-panel"),
