@@ -6,7 +6,7 @@ from advisor_api.policy.guards import GUARDS
 from advisor_api.policy.rule import Rule
 from advisor_api.policy.rules import LAST, RESTARTS, RULES
 from advisor_api.policy.stops import STOPS
-from advisor_api.policy.values import MEANINGS, Policy
+from advisor_api.policy.values import FOR_ALL, MEANINGS, Policy
 
 GROUPS = (
     ("Guards: nothing is done", GUARDS),
@@ -25,6 +25,20 @@ the moment (as far as the job's need allows), and with a ◆ also the nodes that
 """
 
 
+LEVELS = """
+## Whose policy holds
+
+Each value is that of the most specific policy that says it: the program's default < all clusters < the cluster <
+the partition < the user. A policy says only what differs. Of a job's several partitions the first one that has a
+policy counts. A more specific policy may be stricter or looser: whoever may activate policies is trusted with both,
+and the pages show where each value comes from. What takes nodes from everybody or counts the jobs of all cannot be
+said for one user: {for_all}.
+
+A policy holds from its activation on, which needs a reason; an older one may be activated again, none is ever
+changed or deleted. Each decision keeps the values that held and the versions they came from.
+"""
+
+
 def page() -> str:
     """The whole page as Markdown."""
     parts = [HEAD]
@@ -33,6 +47,7 @@ def page() -> str:
         parts.append(f"\n## {title}\n\n| # | rule | then | because |\n|--:|---|---|---|\n" + "".join(rows))
     limits = "".join(f"| `{f.name}` | {f.default} | {MEANINGS[f.name]} |\n" for f in fields(Policy))
     parts.append(f"\n## Limits\n\n| value | default | meaning |\n|---|--:|---|\n{limits}")
+    parts.append(LEVELS.format(for_all=", ".join(f"`{name}`" for name in sorted(FOR_ALL))))
     return "".join(parts)
 
 
