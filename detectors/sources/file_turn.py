@@ -1,11 +1,12 @@
 """What does one turn over one file know, and what is said of the lines that it finds?"""
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 
 from detectors.catalogue.texts import Lines, Text
 from detectors.sources.position import FilePosition
+from detectors.sources.rotated import Unpacking
 from detectors.sources.source import Asked, Stream
 
 PARTIAL_WAIT = timedelta(seconds=2)  # the last line of an ended attempt may lack its newline
@@ -21,6 +22,7 @@ class Turn:
     before: FilePosition | None
     budget: int
     now: datetime
+    unpacking: Unpacking = field(default_factory=Unpacking)
 
 
 def lines_of(turn: Turn, pieces: tuple[tuple[int, bytes], ...], written_at: datetime) -> Lines:

@@ -57,7 +57,7 @@ def left_before(turn: Turn, file: Opened | None) -> Portion | None:
 
 
 def _opened(turn: Turn, path: str) -> AbstractContextManager[Rotated | None]:
-    return opened_rotated(path, real_roots(turn.asked.roots), turn.asked.owner)
+    return opened_rotated(path, real_roots(turn.asked.roots), turn.asked.owner, turn.unpacking)
 
 
 def _rest(turn: Turn, own: FilePosition, old: Rotated, *, alone: bool) -> Portion | None:

@@ -13,7 +13,7 @@ import zlib
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import IO, Any
 
 from detectors.sources.opening import Opened, Unreadable, opened
@@ -24,6 +24,7 @@ FOLDERS_KNOWN = 256
 SETTLED = 2.0  # seconds after which a change of a folder has another time than the one before
 SIBLINGS_LIMIT = 64  # rotated files of one log
 UNPACKED_LIMIT = 256 << 20  # bytes: a compressed file must not become a turn without end
+PASSES = 4  # over one whole file in one turn (known again, read, marked), or over the beginnings of several
 SUFFIX = r"(?:[.-]\d[\dT._:-]{0,31}|\.old|\.bak)(?:\.(?P<packed>gz|bz2|xz))?"
 _ROTATED = re.compile(rf"(?P<base>.+?){SUFFIX}\Z", re.DOTALL)
 _NUMBER = re.compile(r"\.(\d{1,6})(?:\.\w+)?\Z")
@@ -37,21 +38,40 @@ BROKEN = (OSError, EOFError, zlib.error, lzma.LZMAError, ValueError)
 """What a compressed file that is not complete (yet), or none at all, raises."""
 
 
-@dataclass(frozen=True)
+@dataclass
+class Unpacking:
+    """How many bytes may still be unpacked in one turn over one log, over all its rotated files."""
+
+    left: int = field(default_factory=lambda: PASSES * UNPACKED_LIMIT)
+
+    def spend(self, size: int) -> None:
+        """Raises `ValueError` when there is no more."""
+        self.left -= size
+        if self.left < 0:
+            raise ValueError("more than what is unpacked in one turn")
+
+
+@dataclass
 class Rotated:
     """An open file beside a log. `packed`: it is compressed, so nobody writes to it."""
 
     path: str
     file: Opened
     packed: bool
+    _unpacking: Unpacking = field(default_factory=Unpacking)
     _text: IO[bytes] | None = None
 
     def read(self, offset: int, size: int) -> bytes:
-        """`size` bytes of its text from `offset` on, less at its end. Raises one of `BROKEN`."""
+        """`size` bytes of its text from `offset` on, less at its end. Raises one of `BROKEN`.
+
+        To go back in a compressed file is to begin it anew: it costs all bytes up to the place.
+        """
         if self._text is None:
             return os.pread(self.file.descriptor, size, offset)
         if offset + size > UNPACKED_LIMIT:
             raise ValueError("longer than what is unpacked")
+        there = self._text.tell()
+        self._unpacking.spend(offset + size - (there if there <= offset else 0))
         self._text.seek(offset)
         return self._text.read(size)
 
@@ -153,7 +173,9 @@ def _moment(folder: str) -> int:
 
 
 @contextmanager
-def opened_rotated(path: str, roots: Sequence[str], owner: int | None) -> Iterator[Rotated | None]:
+def opened_rotated(
+    path: str, roots: Sequence[str], owner: int | None, unpacking: Unpacking
+) -> Iterator[Rotated | None]:
     """One of `siblings`; `None` when it must not or cannot be opened."""
     match = _ROTATED.match(path)
     with ExitStack() as stack:
@@ -163,10 +185,11 @@ def opened_rotated(path: str, roots: Sequence[str], owner: int | None) -> Iterat
             yield None
             return
         if match is None or match["packed"] is None:
-            yield Rotated(path, file, packed=False)
+            yield Rotated(path, file, packed=False, _unpacking=unpacking)
             return
         raw = stack.enter_context(os.fdopen(os.dup(file.descriptor), "rb"))
-        yield Rotated(path, file, packed=True, _text=stack.enter_context(_UNPACKED[match["packed"]](raw)))
+        text = stack.enter_context(_UNPACKED[match["packed"]](raw))
+        yield Rotated(path, file, packed=True, _unpacking=unpacking, _text=text)
 
 
 def _in_order(found: Sequence[tuple[int, str]]) -> list[str]:

@@ -6,6 +6,7 @@ import lzma
 import os
 import shutil
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -24,6 +25,7 @@ from hypothesis.stateful import (
 )
 
 from detectors.sources.files import FileSource
+from detectors.sources.rotated import Unpacking, opened_rotated
 from tests.detectors.sources.test_files import Reader, append, asked
 
 EXAMPLES = int(os.environ.get("ROTATION_EXAMPLES", "40"))
@@ -146,6 +148,24 @@ def test_a_file_that_unpacks_without_end_is_left_alone(reader: Reader, monkeypat
     reader.path.unlink()
     reader.path.write_text("two\n")
     assert drained(reader) == ["two"]
+
+
+def test_of_many_files_that_begin_like_the_log_only_some_are_unpacked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each would be unpacked to the place where reading ended, in every turn."""
+    monkeypatch.setattr("detectors.sources.rotated.UNPACKED_LIMIT", 200_000)
+    path = tmp_path / "log.1.gz"
+    path.write_bytes(gzip.compress(b"one\n" * 40_000))
+    place, unpacking, tried = (str(path), (str(tmp_path),), os.getuid()), Unpacking(), 0
+    with opened_rotated(*place, Unpacking()) as old:
+        assert old is not None
+        own = replace(old.mark(160_000), tail="of another file that begins like this one")
+    for _number in range(20):
+        with suppress(ValueError), opened_rotated(*place, unpacking) as old:
+            assert old is not None and not old.continues(own)
+            tried += 1
+    assert 2 <= tried <= 6
 
 
 def test_a_link_beside_a_log_is_not_followed_out(reader: Reader, tmp_path: Path) -> None:
