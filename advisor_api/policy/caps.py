@@ -24,10 +24,10 @@ def drained_nodes(facts: Facts, policy: Policy) -> tuple[str, ...]:
 def left_out(facts: Facts, policy: Policy) -> tuple[str, ...]:
     """The sure nodes that may be excluded: all, or the surest of them as far as the caps allow.
 
-    Where more are named than one incident may name, nobody is sure of any.
+    Where more are named than one incident may name, surely or not, nobody is sure of any.
     """
     sure = sure_nodes(facts, policy)
-    if len(sure) > policy.max_nodes_per_incident:
+    if _too_many(facts, policy):
         return ()
     parts = (sure[:count] for count in range(len(sure), 0, -1))
     return next((part for part in parts if not _cap_on(part, facts, policy)), ())
@@ -40,17 +40,17 @@ def cap_reached(facts: Facts, policy: Policy) -> str:
 
 def _cap_on(sure: tuple[str, ...], facts: Facts, policy: Policy) -> str:
     new = [host for host in sure if host not in {excluded.node for excluded in facts.excluded}]
-    if len(sure) > policy.max_nodes_per_incident:
-        return f"{len(sure)} nodes are named, at most {policy.max_nodes_per_incident} may go at once"
+    if _too_many(facts, policy):
+        return f"{len(facts.named)} nodes are named, at most {policy.max_nodes_per_incident} may go at once"
+    left = _left_without(facts, sure)
+    if sure and left < facts.node_count:
+        return f"{left} nodes would be left for a job that needs {facts.node_count}"
     if not new:
         return ""
     allowed = max(policy.min_exclusions, int(policy.max_excluded_share * facts.partition_size))
     total = len(facts.excluded) + len(new)
     if total > allowed:
         return f"{total} of {facts.partition_size} nodes would be excluded, at most {allowed} may be"
-    left = _left_without(facts, sure)
-    if left < facts.node_count:
-        return f"{left} nodes would be left for a job that needs {facts.node_count}"
     return ""
 
 
@@ -69,6 +69,11 @@ def kept_out(facts: Facts, new: tuple[str, ...] = ()) -> tuple[str, ...]:
         left -= excluded.available
         kept.append(excluded.node)
     return tuple(sorted(kept))
+
+
+def _too_many(facts: Facts, policy: Policy) -> bool:
+    """Whoever is named counts, surely or not: to be less sure of one must not cost the others their place."""
+    return len(facts.named) > policy.max_nodes_per_incident
 
 
 def _left_without(facts: Facts, hosts: tuple[str, ...]) -> int:

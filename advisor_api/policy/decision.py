@@ -2,7 +2,7 @@
 
 import enum
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, is_dataclass
+from dataclasses import asdict, dataclass, field, is_dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any, cast
 
@@ -82,28 +82,29 @@ def decide(facts: Facts, policy: Policy, now: datetime, rules: Sequence[Rule] = 
         watched_policy = cast(Policy, Watched(policy, "policy", read))
         applied.append(rule.applies(watched_facts, watched_policy))
         reads.append(read)
-    if not any(applied):
-        raise AssertionError("the last rule always applies")
-    winner = rules[applied.index(True)]
-    others = turns(facts, policy, rules, reads, winner.name)
+    decision = decide_untraced(facts, policy, now, rules)
+    others = turns(facts, policy, rules, reads, decision.rule)
     trace = tuple(
         Said(
             rule=rule.name,
             then=rule.then.value if rule.then else "",
             applied=applies,
-            chosen=rule is winner,
+            chosen=rule.name == decision.rule,
             because=sentence(rule, facts, policy),
             inputs=read,
             wins_if=as_json(others[rule.name]) if rule.name in others else None,
         )
         for rule, applies, read in zip(rules, applied, reads, strict=True)
     )
-    return _decision(winner, facts, policy, now, trace)
+    return replace(decision, trace=trace)
 
 
-def decide_untraced(facts: Facts, policy: Policy, now: datetime) -> Decision:
+def decide_untraced(facts: Facts, policy: Policy, now: datetime, rules: Sequence[Rule] = RULES) -> Decision:
     """The same decision without its trace: for many at once."""
-    return _decision(next(rule for rule in RULES if rule.applies(facts, policy)), facts, policy, now, ())
+    winner = next((rule for rule in rules if rule.applies(facts, policy)), None)
+    if winner is None:
+        raise AssertionError("the last rule always applies")
+    return _decision(winner, facts, policy, now)
 
 
 def sentence(rule: Rule, facts: Facts, policy: Policy) -> str:
@@ -143,7 +144,7 @@ def as_json(value: Any) -> Any:
     return value
 
 
-def _decision(rule: Rule, facts: Facts, policy: Policy, now: datetime, trace: tuple[Said, ...]) -> Decision:
+def _decision(rule: Rule, facts: Facts, policy: Policy, now: datetime) -> Decision:
     restarts = rule.then is Operation.RESTART
     new = (left_out if restarts else sure_nodes)(facts, policy) if rule.names_nodes else ()
     excluded = kept_out(facts, new) if rule.then is Operation.RESTART else new
@@ -160,7 +161,6 @@ def _decision(rule: Rule, facts: Facts, policy: Policy, now: datetime, trace: tu
         excluded_nodes=excluded,
         new_exclusions=new if rule.then is Operation.RESTART else (),
         again_at=None if rule.again_seconds is None else now + timedelta(seconds=rule.again_seconds),
-        trace=trace,
     )
 
 

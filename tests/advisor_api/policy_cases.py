@@ -33,6 +33,9 @@ HANGING = replace(FAILED, state=JobState.RUNNING, word="RUNNING", kind=AnomalyKi
 UNKNOWN = replace(FAILED, evidence_status=EvidenceStatus.UNKNOWN, confidence=0.1)
 FULL = tuple(Excluded(f"x{i}") for i in range(1))
 
+FIRST_PAUSE = {"unknown_cause": 60.0}  # seconds before the first restart; 0 for every other rule
+AGAIN = {"scheduler_unseen": 5.0, "state_unknown": 15.0, "in_job_recovery": 30.0, "not_ended_yet": 2.0}
+NAMING = frozenset({"early_warning", "straggler", "named_node"})  # rules that name nodes
 HOLDING = replace(HANGING, action=VerdictAction.HOLD)
 
 WINNERS: list[tuple[str, str, Operation | None, Facts]] = [
@@ -335,6 +338,67 @@ WINNERS: list[tuple[str, str, Operation | None, Facts]] = [
         replace(HANGING, failures_at_this_step=2),
     ),
     ("a slow job", "straggler", Operation.WAIT, replace(HANGING, kind=AnomalyKind.STRAGGLER)),
+    (
+        "a slow job on a throttled node",
+        "straggler",
+        Operation.WAIT,
+        replace(HANGING, kind=AnomalyKind.STRAGGLER, named=(NamedNode("n03", 0.95),)),
+    ),
+    (
+        "an error of the data again",
+        "same_cause_confirmed",
+        Operation.TERMINATE,
+        replace(FAILED, layer=Layer.DATA, restarts_for_cause=2),
+    ),
+    (
+        "saves nothing, and a node is named",
+        "saves_nothing",
+        Operation.WAIT,
+        replace(HANGING, kind=AnomalyKind.NO_CHECKPOINT, named=(NamedNode("n03", 0.95),)),
+    ),
+    (
+        "a hang, the fourth time",
+        "same_cause_too_often",
+        Operation.TERMINATE,
+        replace(HANGING, restarts_for_cause=3),
+    ),
+    (
+        "a hang, three attempts without a checkpoint",
+        "no_new_checkpoint",
+        Operation.TERMINATE,
+        replace(HANGING, attempts_without_checkpoint=4),
+    ),
+    (
+        "NaN, the third time",
+        "nan_again",
+        Operation.TERMINATE,
+        replace(FAILED, kind=AnomalyKind.NAN, restarts_for_cause=2),
+    ),
+    ("NaN, and it ended by it", "nan", Operation.RESTART, replace(FAILED, kind=AnomalyKind.NAN)),
+    (
+        "a hang that asks for a person",
+        "asked_for_a_person",
+        Operation.WAIT,
+        replace(HANGING, action=VerdictAction.ASK),
+    ),
+    (
+        "a hang on a node that may not go, again",
+        "cap_reached_again",
+        Operation.WAIT,
+        replace(HANGING, named=(NamedNode("n03", 0.95),), excluded=FULL, restarts_for_cause=2),
+    ),
+    (
+        "three nodes are named at once",
+        "cap_reached",
+        Operation.RESTART,
+        replace(FAILED, named=(NamedNode("a", 0.9), NamedNode("b", 0.9), NamedNode("c", 0.9)), partition_size=200),
+    ),
+    (
+        "a hang on a drained node",
+        "named_node_is_drained",
+        Operation.RESTART,
+        replace(HANGING, named=(NamedNode("n03", 0.95, available=False, drained=True),)),
+    ),
     ("a job that never saves", "saves_nothing", Operation.WAIT, replace(HANGING, kind=AnomalyKind.NO_CHECKPOINT)),
     ("a node is named", "named_node", Operation.RESTART, NAMED),
     (
@@ -365,6 +429,49 @@ WINNERS: list[tuple[str, str, Operation | None, Facts]] = [
         "unknown_cause",
         Operation.RESTART,
         replace(UNKNOWN, action=VerdictAction.STOP, confidence=0.84),
+    ),
+    *(
+        (f"{name}, and a node is named", rule, then, replace(facts, named=(NamedNode("n03", 0.95),)))
+        for name, rule, then, facts in (
+            (
+                "a hanging job with --no-requeue",
+                "requeue_forbidden_while_live",
+                Operation.WAIT,
+                replace(HANGING, requeue_allowed=False),
+            ),
+            ("a proved cause", "stop_class", Operation.TERMINATE, replace(FAILED, action=VerdictAction.STOP)),
+            (
+                "no checkpoint for long",
+                "no_new_checkpoint",
+                Operation.TERMINATE,
+                replace(FAILED, attempts_without_checkpoint=3),
+            ),
+            (
+                "out of memory again",
+                "same_cause_confirmed",
+                Operation.TERMINATE,
+                replace(FAILED, layer=Layer.SYSTEM_MEMORY, restarts_for_cause=1),
+            ),
+            (
+                "the fourth time the same",
+                "same_cause_too_often",
+                Operation.TERMINATE,
+                replace(FAILED, restarts_for_cause=3),
+            ),
+            (
+                "NaN again",
+                "nan_again",
+                Operation.TERMINATE,
+                replace(HANGING, kind=AnomalyKind.NAN, restarts_for_cause=1),
+            ),
+            ("a trouble of many", "shared_cause", Operation.WAIT, replace(FAILED, jobs_struck=3)),
+            (
+                "at the same step",
+                "same_step_again",
+                Operation.WAIT,
+                replace(HANGING, failures_at_this_step=2),
+            ),
+        )
     ),
 ]
 
@@ -410,4 +517,9 @@ NEAR: list[tuple[str, str, Facts]] = [
         replace(HANGING, state=JobState.FAILED, progressed_since=True),
     ),
     ("slow, and blind", "straggler", replace(HANGING, kind=AnomalyKind.STRAGGLER, blind=True)),
+    (
+        "two of forty may go",
+        "named_node",
+        replace(NAMED, partition_size=40, partition_available=40, excluded=FULL),
+    ),
 ]
