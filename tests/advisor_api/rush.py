@@ -21,6 +21,7 @@ from django.core.management import call_command  # noqa: E402
 from django.db import connection  # noqa: E402
 from django.utils import timezone  # noqa: E402
 
+from advisor_api.activating import activate, add_version  # noqa: E402
 from advisor_api.approving import approve, newest_advice  # noqa: E402
 from advisor_api.deciding import decide, decide_all_due  # noqa: E402
 from advisor_api.following import follow  # noqa: E402
@@ -31,8 +32,11 @@ from advisor_api.models import (  # noqa: E402
     ControllerLease,
     Exclusion,
     Milestone,
+    PolicyActivation,
+    PolicyVersion,
     Sequence,
 )
+from advisor_api.policies import Place, policy_at  # noqa: E402
 from advisor_api.policy.advice_state import AdviceState  # noqa: E402
 from advisor_api.policy.operation import Operation  # noqa: E402
 from advisor_api.policy.reconciliation_reason import ReconciliationReason  # noqa: E402
@@ -162,6 +166,30 @@ def approval() -> dict[str, Any]:
     return {"answers": answers, "excluded": excluded}
 
 
+def first_policy() -> dict[str, Any]:
+    """Nothing was ever activated: all need the defaults at the same moment."""
+    PolicyActivation.objects.all().delete()
+    cluster, before = a_cluster("first"), PolicyVersion.objects.count()
+    answers = at_once(lambda _: policy_at(cluster, "main", "tess", timezone.now()).version.pk)
+    made = PolicyVersion.objects.count() - before
+    return {"answers": len(answers), "made": made, "active": PolicyActivation.objects.count()}
+
+
+def activation() -> dict[str, Any]:
+    """Each activates a version of its own, and all saw that nothing was active."""
+    place = Place(a_cluster("activation"))
+    versions = [
+        add_version(place, {"max_requeues": i}, "", actor=OPERATOR, now=timezone.now()) for i in range(THREADS)
+    ]
+    answers = at_once(lambda i: activate(versions[i], 0, "mine", actor=OPERATOR, now=timezone.now()).number)
+    events = AuditEvent.objects.filter(cluster="activation", sentence__contains="the active one").count()
+    return {
+        "answers": answers,
+        "stored": PolicyActivation.objects.filter(place=place.key).count(),
+        "events": events,
+    }
+
+
 def mode() -> dict[str, Any]:
     a_cluster("mode")
 
@@ -221,6 +249,8 @@ RACES = (
     events,
     lease,
     approval,
+    activation,
+    first_policy,
     mode,
     registration,
     outcomes,

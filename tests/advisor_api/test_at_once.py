@@ -51,6 +51,14 @@ def test_the_cap_on_exclusions_holds(outcome: dict[str, Any]) -> None:
     assert outcome["caps"] == {"excluded": 1}
 
 
+def test_the_defaults_are_stored_once(outcome: dict[str, Any]) -> None:
+    assert outcome["first_policy"] == {"answers": 1, "made": 1, "active": 1}
+
+
+def test_of_those_who_activate_at_once_one_is_first(outcome: dict[str, Any]) -> None:
+    assert outcome["activation"] == {"answers": {"1": 1, "Stale": LATE}, "stored": 1, "events": 1}
+
+
 def test_one_milestone(outcome: dict[str, Any]) -> None:
     assert outcome["one_milestone"] == {"answers": {"True": 1, "False": LATE}, "stored": 1, "events": 1}
 

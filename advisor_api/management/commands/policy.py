@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
+from django.db import transaction
 from django.utils import timezone
 
 from advisor_api.activating import (
@@ -105,9 +106,10 @@ class Command(BaseCommand):
             raise CommandError("Say why it is activated: --reason.")
         text = read(_bytes(options["file"]))
         place, now = find_place(text.cluster, text.partition, text.user), timezone.now()
-        version = add_version(place, text.values, text.note, actor=_actor(), now=now)
-        if options["activate"]:
-            activate(version, standing(place)[0], options["reason"], actor=_actor(), now=now)
+        with transaction.atomic():
+            version = add_version(place, text.values, text.note, actor=_actor(), now=now)
+            if options["activate"]:
+                activate(version, standing(place)[0], options["reason"], actor=_actor(), now=now)
         state = "active" if options["activate"] else "not active yet"
         self.stdout.write(f"Policy {version.pk} of {place} was added; it is {state}.")
 
