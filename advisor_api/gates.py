@@ -7,10 +7,12 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import datetime
 
+from advisor_api.acting import Acting
 from advisor_api.models import Advice, Pause
 from advisor_api.pausing import covers
 from advisor_api.policy.advice_state import AdviceState
 from advisor_api.policy.operation import Operation
+from detectors.catalogue.layer import Layer
 from workloads.mode import Mode
 from workloads.models import Cluster, Job
 from workloads.opt_in import read_stored
@@ -24,15 +26,19 @@ class _Question:
     cluster: Cluster
     job: Job
     pauses: tuple[Pause, ...]
+    acting: Acting
     now: datetime
 
 
-def may_act(advice: Advice, cluster: Cluster, job: Job, pauses: Iterable[Pause], now: datetime) -> tuple[bool, str]:
-    """`(True, "")`, or `(False, sentence)` with the first closed gate.
+def may_act(  # noqa: PLR0917  # one signature for all who ask
+    advice: Advice, cluster: Cluster, job: Job, pauses: Iterable[Pause], acting: Acting, now: datetime
+) -> tuple[bool, str]:
+    """`(True, "")`, or `(False, sentence)` with the first closed gate. Reads `advice.verdict`.
 
-    `pauses`: those of the cluster that hold at `now` (`active_pauses`). No queries.
+    `pauses`: those of the cluster that hold at `now` (`active_pauses`); `acting`: `acting_on` the jobs that are
+    asked about. No queries.
     """
-    question = _Question(advice, cluster, job, tuple(pauses), now)
+    question = _Question(advice, cluster, job, tuple(pauses), acting, now)
     closed = next((sentence for gate in GATES if (sentence := gate(question))), "")
     return not closed, closed
 
@@ -91,6 +97,12 @@ def _partition(question: _Question) -> str:
     return f"partition {question.job.partition or '(none)'} is not among those of {question.cluster.name}"
 
 
+def _failure_class(question: _Question) -> str:
+    verdict = question.advice.verdict
+    layer = Layer(verdict.layer) if verdict is not None else Layer.UNKNOWN
+    return question.acting.why_not(question.job, layer.domain)
+
+
 def _environment(question: _Question) -> str:
     wanted = read_stored(question.job.opt_in).environment
     if wanted in {"", question.cluster.environment}:
@@ -118,6 +130,7 @@ GATES: tuple[Callable[[_Question], str], ...] = (
     _acknowledged,
     _pause,
     _partition,
+    _failure_class,
     _environment,
     _opt_in,
 )

@@ -7,6 +7,7 @@ from datetime import datetime
 
 from django.db.models import QuerySet
 
+from advisor_api.acting import acting_on
 from advisor_api.gates import may_act
 from advisor_api.models import Advice
 from advisor_api.models import Sequence as Recovery
@@ -73,14 +74,15 @@ def advice_of(cluster: Cluster, *, only_active: bool) -> QuerySet[Advice]:
 
 
 def handed(advice: Sequence[Advice], cluster: Cluster, now: datetime) -> list[Handed]:
-    """The advice of one cluster with symptoms and gates. Two queries, however many there are."""
+    """The advice of one cluster with symptoms and gates. Three queries, however many there are."""
     pauses = list(active_pauses(cluster, now))
     issues: defaultdict[int, list[Anomaly]] = defaultdict(list)
     for anomaly in Anomaly.objects.filter(attempt__in={each.attempt_id for each in advice}).defer("evidence"):
         if len(issues[anomaly.attempt_id]) < ISSUES_LIMIT:
             issues[anomaly.attempt_id].append(anomaly)
+    acting = acting_on([each.attempt.job for each in advice])
     found = []
     for each in advice:
-        may, why_not = may_act(each, cluster, each.attempt.job, pauses, now)
+        may, why_not = may_act(each, cluster, each.attempt.job, pauses, acting, now)
         found.append(Handed(each, tuple(issues[each.attempt_id]), may, why_not))
     return found

@@ -87,11 +87,11 @@ def policy_at(cluster: Cluster | None, partition: str, user: str, now: datetime)
     Where nothing was ever activated for all clusters, the program's defaults are stored and activated. Raises
     `BadPolicy` for a stored version that is not usable (the doors refuse those).
     """
-    found = {row.place: row.version for row in in_force(place.key for place in _places(cluster, partition, user))}
+    found = {row.place: row.version for row in in_force(place.key for place in places_of(cluster, partition, user))}
     if found.get(Place().key) is None:
         found[Place().key] = _first_of_all(now)
     chosen: dict[PolicyLevel, PolicyVersion] = {}
-    for place in _places(cluster, partition, user):
+    for place in places_of(cluster, partition, user):
         version = found.get(place.key)
         if version is not None:
             chosen.setdefault(place.level, version)
@@ -120,7 +120,7 @@ def policy_of(advice: Advice, now: datetime) -> Policy:
     return read_resolved(values) if values else policy_for(advice.attempt.job, now).policy
 
 
-def _places(cluster: Cluster | None, partition: str, user: str) -> Iterator[Place]:
+def places_of(cluster: Cluster | None, partition: str, user: str) -> Iterator[Place]:
     """From the least specific on; partitions in the order in which the job names them."""
     yield Place()
     if cluster is None:

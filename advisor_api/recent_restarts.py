@@ -5,6 +5,7 @@ from datetime import datetime, timedelta
 
 from django.db.models import Exists, OuterRef, Q
 
+from advisor_api.acting import acting_on
 from advisor_api.gates import may_act
 from advisor_api.models import Advice
 from advisor_api.pausing import active_pauses
@@ -31,7 +32,7 @@ def recent_restarts(job: Job, policy: Policy, now: datetime) -> Restarted:
 
     In the partition of `job`, and of its user wherever they run. Acted on: a command is done, or its intent was
     accepted and the advice did not come to nothing. What is handed out now counts as well: of jobs that die
-    together all are decided on before the first command. Three queries.
+    together all are decided on before the first command. Four queries.
     """
     cluster, since = job.cluster, now - timedelta(seconds=policy.storm_window_seconds)
     near = Q(attempt__job__partition=job.partition) | Q(attempt__job__user=job.user)
@@ -51,9 +52,12 @@ def recent_restarts(job: Job, policy: Policy, now: datetime) -> Restarted:
     }
     waiting = restarts.filter(state=AdviceState.PENDING.value, created_at__gt=since, expires_at__gt=now)
     pauses = tuple(active_pauses(cluster, now))
-    for advice in waiting.exclude(pk__in=list(places)).select_related("attempt__job"):
+    rows = waiting.exclude(pk__in=list(places)).select_related("attempt__job__cluster", "verdict")
+    handed_out = list(rows.defer("trace", "facts", "verdict__body"))
+    acting = acting_on([advice.attempt.job for advice in handed_out])
+    for advice in handed_out:
         other = advice.attempt.job
-        if may_act(advice, cluster, other, pauses, now)[0]:
+        if may_act(advice, cluster, other, pauses, acting, now)[0]:
             places[advice.pk] = other.partition, other.user
     return Restarted(
         sum(1 for partition, _ in places.values() if partition == job.partition),

@@ -7,6 +7,7 @@ from typing import Any
 
 from django.db.models import QuerySet
 
+from advisor_api.acting import acting_on
 from advisor_api.deciding import left_out
 from advisor_api.gates import may_act
 from advisor_api.models import Advice
@@ -149,13 +150,14 @@ def _rows() -> QuerySet[Advice]:
 def _lines(rows: QuerySet[Advice], now: datetime) -> list[AdviceLine]:
     found = list(rows)
     pauses = pauses_of(list({row.attempt.job.cluster for row in found}), now) if found else {}
+    acting = acting_on([row.attempt.job for row in found if row.state in OPEN])
     lines = []
     for advice in found:
         job = advice.attempt.job
         state = AdviceState(advice.state)
         may, why = None, ""
         if state.value in OPEN:
-            may, why = may_act(advice, job.cluster, job, pauses.get(job.cluster_id, []), now)
+            may, why = may_act(advice, job.cluster, job, pauses.get(job.cluster_id, []), acting, now)
         lines.append(
             AdviceLine(
                 advice,

@@ -37,6 +37,23 @@ class Policy:
     unknown_backoff_seconds: int = 60
     hold_seconds: int = 300
     advice_seconds: int = 900
+    act_on_hardware: int = 1
+    act_on_network: int = 1
+    act_on_system: int = 1
+    act_on_storage: int = 1
+    act_on_scheduler: int = 1
+    act_on_framework: int = 1
+    act_on_application: int = 1
+    act_on_data: int = 1
+    act_on_unknown: int = 1
+
+    def acts_on(self, failure_class: str) -> bool:
+        """Whether advice on failures of this class (`Layer.domain`) may be carried out, or is only given."""
+        return bool(getattr(self, f"act_on_{failure_class}", self.act_on_unknown))
+
+
+SWITCH = "act_on_"
+"""Begins the name of each value that is 1 or 0."""
 
 
 MEANINGS = {
@@ -68,6 +85,21 @@ MEANINGS = {
     "most 30 min; for a known cause 0, 1, 5 times",
     "hold_seconds": "how long after its release time a held job is let go by the watchdog",
     "advice_seconds": "life of an advice, and of the question for an approval",
+    **{
+        f"act_on_{name}": f"1: advice on failures of the class {name} may be carried out where all gates are open; "
+        "0: it is only given. Read again at each hand-out"
+        for name in (
+            "hardware",
+            "network",
+            "system",
+            "storage",
+            "scheduler",
+            "framework",
+            "application",
+            "data",
+            "unknown",
+        )
+    },
 }
 
 
@@ -99,6 +131,8 @@ def read_policy(values: dict[str, Any]) -> Policy:
         whole = isinstance(known[name].default, int)
         if isinstance(value, bool) or not isinstance(value, int if whole else int | float):
             raise BadPolicy(f"{name} must be a {'whole number' if whole else 'number'}.")
+        if name.startswith(SWITCH) and value not in {0, 1}:
+            raise BadPolicy(f"{name} must be 1 (advice may be carried out) or 0 (it is only given).")
         if not 0 <= value <= (MOST if whole else 1):
             raise BadPolicy(f"{name} must be {f'from 0 to {MOST}' if whole else 'between 0 and 1'}.")
     return Policy(**values)

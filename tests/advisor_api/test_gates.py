@@ -5,8 +5,11 @@ from typing import Any
 
 import pytest
 
+from advisor_api.acting import Acting
 from advisor_api.gates import GATES, WAITS_FOR_APPROVAL, may_act
 from advisor_api.models import Advice, Pause
+from advisor_api.policy.values import Policy
+from detectors.models import Verdict
 from tests.advisor_api.world import NOW, seconds
 from workloads.models import Cluster, Job
 
@@ -21,6 +24,7 @@ class Scene:
     job: dict[str, Any] = field(default_factory=dict)
     advice: dict[str, Any] = field(default_factory=dict)
     pauses: list[dict[str, Any]] = field(default_factory=list)
+    policy: Policy | None = field(default_factory=Policy)
 
     def ask(self) -> tuple[bool, str]:
         cluster = Cluster(
@@ -44,7 +48,8 @@ class Scene:
             }
         )
         end = {"since": NOW - seconds(5), "until": NOW + seconds(60), "reason": "r"}
-        return may_act(advice, cluster, job, [Pause(**{**end, **pause}) for pause in self.pauses], NOW)
+        pauses = [Pause(**{**end, **pause}) for pause in self.pauses]
+        return may_act(advice, cluster, job, pauses, Acting({job.pk: self.policy}), NOW)
 
 
 OPEN = [
@@ -54,6 +59,17 @@ OPEN = [
     ("every partition is watched", Scene({"partitions": []}, {"partition": "other"})),
     ("a comment that names no environment", Scene(job={"opt_in": {"mode": "action"}})),
     ("an opt-out cluster and a silent job", Scene({"opt_out": True}, {"opt_in": {}})),
+    (
+        "on hardware may be acted, on others not",
+        Scene(
+            advice={"verdict": Verdict(layer="hardware.gpu")},
+            policy=Policy(act_on_unknown=0, act_on_application=0, act_on_network=0),
+        ),
+    ),
+    (
+        "the network has a class of its own",
+        Scene(advice={"verdict": Verdict(layer="hardware.network")}, policy=Policy(act_on_hardware=0)),
+    ),
     ("a pause of somebody else", Scene(pauses=[{"scope": "user", "value": "tom"}])),
     ("a pause of another job", Scene(pauses=[{"scope": "job", "value": "10"}])),
     ("a pause of another partition", Scene(pauses=[{"scope": "partition", "value": "mai"}])),
@@ -114,6 +130,17 @@ CLOSED = [
         Scene({"partitions": []}, {"partition": "main,big"}, pauses=[{"scope": "partition", "value": "big"}]),
         "partition big is paused until 2026-11-29 10:01 UTC: r",
     ),
+    (
+        "on failures of its class is only advised",
+        Scene(policy=Policy(act_on_unknown=0)),
+        "failures of the class unknown are only advised on (act_on_unknown is 0)",
+    ),
+    (
+        "on hardware is only advised",
+        Scene(advice={"verdict": Verdict(layer="hardware.gpu")}, policy=Policy(act_on_hardware=0)),
+        "failures of the class hardware are only advised on (act_on_hardware is 0)",
+    ),
+    ("nobody can read its policy", Scene(policy=None), "the policy of the job cannot be read"),
     ("another partition", Scene(job={"partition": "big"}), "partition big is not among those of demo"),
     (
         "one of two partitions",

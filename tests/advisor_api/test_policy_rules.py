@@ -11,8 +11,9 @@ from advisor_api.policy.facts import Excluded, Facts, NamedNode
 from advisor_api.policy.operation import Operation
 from advisor_api.policy.page import page
 from advisor_api.policy.rules import RULES
-from advisor_api.policy.values import MEANINGS, BadPolicy, defaults, read_policy
+from advisor_api.policy.values import MEANINGS, SWITCH, BadPolicy, defaults, read_policy
 from detectors.catalogue.kind import AnomalyKind
+from detectors.catalogue.layer import Layer
 from schedulers.states import JobState
 from tests.advisor_api.policy_cases import FAILED, HANGING, NAMED, NEAR, NOW, POLICY, UNKNOWN, WINNERS
 from workloads.mode import Mode
@@ -225,6 +226,8 @@ BAD_VALUES = [
     ({"exclude_confidence": 1.5}, "between 0 and 1"),
     ({"exclude_confidence": float("nan")}, "between 0 and 1"),
     ({"exclude_confidence": "0.8"}, "number"),
+    ({"act_on_network": 2}, "must be 1 .* or 0"),
+    ({"act_on_network": True}, "whole number"),
     ({"no_such_limit": 1}, "no policy value"),
 ]
 
@@ -233,6 +236,12 @@ BAD_VALUES = [
 def test_a_bad_policy_is_refused_with_a_sentence(values: dict[str, object], sentence: str) -> None:
     with pytest.raises(BadPolicy, match=sentence):
         read_policy(values)
+
+
+def test_every_failure_class_has_its_switch() -> None:
+    classes = {layer.domain for layer in Layer}
+    assert {name.removeprefix(SWITCH) for name in defaults() if name.startswith(SWITCH)} == classes
+    assert all(POLICY.acts_on(name) for name in classes)
 
 
 def test_a_policy_may_name_only_what_differs() -> None:
