@@ -127,6 +127,7 @@ class LeftAlone(models.Model):
 
     class Meta:
         ordering = ("-id",)
+        verbose_name_plural = "left alone"
 
     def __str__(self) -> str:
         return f"{self.rule} {self.attempt_id}"

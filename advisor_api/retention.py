@@ -3,9 +3,11 @@
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from advisor_api.models import Advice, Exclusion, Sequence
+from advisor_api.models import Advice, Exclusion, LeftAlone, Sequence
 from detectors.models import Verdict
 from detectors.retention import Spared, forget_details, forget_health
+
+DECISIONS = 1_000  # in one tick
 
 
 @dataclass(frozen=True)
@@ -17,9 +19,17 @@ class Ages:
 
 
 def forget(ages: Ages, now: datetime) -> int:
-    """Delete what is old and that nothing rests on, a bounded part of it; how many attempts and events."""
+    """Delete what is old and that nothing rests on, a bounded part of it; how many (attempts, events, decisions)."""
     spared = spared_at(now)
-    return forget_details(ages.details, spared, now) + forget_health(ages.health, spared, now)
+    forgotten = forget_details(ages.details, spared, now) + forget_health(ages.health, spared, now)
+    return forgotten + forget_left_alone(ages.details, now)
+
+
+def forget_left_alone(age: timedelta, now: datetime) -> int:
+    """Delete decisions that led to no advice and are older than `age`; how many. Those with advice stay."""
+    old = LeftAlone.objects.filter(decided_at__lt=now - age).order_by("decided_at")
+    keys = list(old.values_list("pk", flat=True)[:DECISIONS])
+    return LeftAlone.objects.filter(pk__in=keys).delete()[0] if keys else 0
 
 
 def spared_at(now: datetime) -> Spared:

@@ -5,9 +5,10 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 from advisor_api.policies import InForce
+from advisor_api.policy.comparing import meaning_of
 from advisor_api.policy.level import PolicyLevel
 from advisor_api.policy.replay import Compared, Summary
-from advisor_api.policy.values import MEANINGS, Policy
+from advisor_api.policy.values import Policy
 from advisor_api.replaying import Draft, Span, replay
 
 ROWS = 200  # differing decisions that the page shows
@@ -46,7 +47,7 @@ def value_lines(found: InForce) -> list[ValueLine]:
             default=field.default,
             level=origins[field.name].level,
             version=origins[field.name].version,
-            meaning=MEANINGS.get(field.name, ""),
+            meaning=meaning_of(field.name),
         )
         for field in fields(Policy)
     ]

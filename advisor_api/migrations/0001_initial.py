@@ -237,6 +237,7 @@ class Migration(migrations.Migration):
                 ),
             ],
             options={
+                "verbose_name_plural": "left alone",
                 "ordering": ("-id",),
             },
         ),

@@ -19,7 +19,7 @@ class Difference:
     @property
     def meaning(self) -> str:
         """What the value limits."""
-        return MEANINGS.get(self.name, "")
+        return meaning_of(self.name)
 
     @property
     def sentence(self) -> str:
@@ -34,6 +34,11 @@ def differences(before: Mapping[str, Any], after: Mapping[str, Any]) -> tuple[Di
         for field in fields(Policy)
         if before.get(field.name) != after.get(field.name)
     )
+
+
+def meaning_of(name: str) -> str:
+    """What a value limits, as plain text."""
+    return MEANINGS.get(name, "").replace("`", "")
 
 
 def _shown(value: Any) -> str:

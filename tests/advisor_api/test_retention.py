@@ -10,7 +10,8 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from advisor_api.models import Advice, Exclusion, Sequence
+from advisor_api.deciding import decide
+from advisor_api.models import Advice, Exclusion, LeftAlone, Sequence
 from advisor_api.retention import Ages, forget
 from audit.models import AuditEvent
 from detectors import retention
@@ -21,7 +22,7 @@ from detectors.models import Anomaly, Excerpt, HealthEvent, Observation, Verdict
 from detectors.reading import read_attempt
 from detectors.retention import Spared, forget_details, forget_health
 from schedulers.states import JobState
-from tests.advisor_api.world import NOW, a_cluster, a_job, an_advice, an_attempt
+from tests.advisor_api.world import NOW, a_cluster, a_job, a_verdict, an_advice, an_attempt
 from tests.detectors.rows import ECC, Log, again, end, make_attempt, make_cluster, make_nodes, megatron
 from workloads.models import Attempt, Cluster, Job
 
@@ -194,3 +195,18 @@ def test_a_verdict_is_computed_again_when_all_else_has_gone(tmp_path: Any) -> No
     stored = Verdict.objects.get()
     assert attribute(read_facts(stored.body["inputs"]), stored.judged_at).input_hash == stored.input_hash
     assert (Anomaly.objects.exists(), AuditEvent.objects.count()) == (True, trail)
+
+
+def test_decisions_without_advice_go_when_they_are_old_and_those_with_advice_stay(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    cluster = a_cluster()
+    an_advice(cluster, 1)
+    for number in range(2, 5):
+        decide(a_verdict(an_attempt(a_job(cluster, number), state=JobState.CANCELLED)), NOW)
+    assert LeftAlone.objects.count() == 3
+    forget(AGES, NOW + 90 * DAYS)
+    assert LeftAlone.objects.count() == 3
+    monkeypatch.setattr("advisor_api.retention.DECISIONS", 2)
+    assert [forget(AGES, LATER) for _ in range(3)] == [2, 1, 0]
+    assert (LeftAlone.objects.count(), Advice.objects.count()) == (0, 1)
