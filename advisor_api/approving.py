@@ -13,7 +13,8 @@ from advisor_api.policy.reconciliation_reason import ReconciliationReason
 from advisor_api.refusals import Bad, NotFound, Stale
 from advisor_api.states import Move, move
 from audit.trail import Actor
-from schedulers.states import LIVE
+from detectors.catalogue.kind import AnomalyKind
+from schedulers.states import LIVE, NOT_A_FAILURE, JobState
 from workloads.models import Attempt
 from workloads.stored_text import storable
 
@@ -69,12 +70,16 @@ def expire(advice: Advice, generation_seen: int, reason: str, actor: Actor, now:
 
 
 def recovered_sentence(advice: Advice) -> str:
-    """Why there is nothing left to do on the attempt, or `""`. One query; reads `advice.attempt.job`."""
+    """Why there is nothing left to do on the attempt, or `""`. One query; reads `attempt.job` and `verdict`."""
     attempt = advice.attempt
     if Attempt.objects.filter(job=attempt.job, index__gt=attempt.index).exists():
         return f"{attempt.label} was requeued meanwhile: there is nothing left to do."
+    state = JobState(attempt.state)
+    if state in NOT_A_FAILURE:
+        return f"{attempt.label} ended meanwhile ({state.label.lower()}): there is nothing left to do."
     moved_on = attempt.last_step_at is not None and attempt.last_step_at > advice.created_at
-    if attempt.state in LIVE and moved_on and advice.operation == Operation.RESTART:
+    hung = advice.verdict is not None and advice.verdict.kind == AnomalyKind.HANG.value
+    if state in LIVE and moved_on and hung:  # a loss that is no number, or a slow job, moves all the time
         return f"{attempt.label} makes steps again: there is nothing left to do."
     return ""
 

@@ -21,8 +21,9 @@ from audit.actor_kind import ActorKind
 from audit.event_type import EventType
 from audit.level import Level
 from audit.trail import Actor, Entry, record
+from detectors.catalogue.kind import AnomalyKind
 from detectors.models import Verdict
-from schedulers.states import FINAL, WAITING, JobState
+from schedulers.states import FINAL, LIVE, NOT_A_FAILURE, WAITING, JobState
 from workloads.mode import Mode
 from workloads.models import Attempt, ProgressPoint
 from workloads.opt_in import read_stored
@@ -32,6 +33,7 @@ log = logging.getLogger(__name__)
 
 REPORT_WAIT = timedelta(minutes=10)  # for the report of a controller that has begun
 MOST_GENERATIONS = 24  # of an advice that nobody carries out: six hours with the default life of 15 minutes
+RECOVERED_FOR = timedelta(minutes=5)  # until a question about a hang closes itself
 READING = timedelta(minutes=2)  # for the last lines of an attempt that has ended
 CHUNK = 500  # sequences looked at together: a fixed number of queries each
 HELD = "held_by_scheduler"  # the rule that asks a person to let a job go
@@ -68,7 +70,7 @@ def _chunks() -> Iterator[list[Sequence]]:
 
 
 def _close_late_advice(now: datetime) -> None:
-    """What nobody carried out in time, and what has answered itself because the job was requeued meanwhile."""
+    """What nobody carried out in time, and questions that have answered themselves since they were asked."""
     rows = Advice.objects.select_related("attempt__job__cluster", "sequence").defer("trace", "facts").order_by("pk")
     for advice in rows.filter(state__in=OPEN, expires_at__lte=now)[:CHUNK]:
         if not _half_done(advice, now):
@@ -77,10 +79,29 @@ def _close_late_advice(now: datetime) -> None:
     held = rows.filter(rule=HELD, state__in=OPEN).exclude(attempt__state=JobState.HELD.value)
     for advice in held[:CHUNK]:
         _abandon(advice, ReconciliationReason.ALREADY_SATISFIED, "the job is not held any more", now)
+    asked = rows.filter(Q(operation=Operation.WAIT.value) | Q(state=AdviceState.AWAITING_APPROVAL.value))
     newer = Attempt.objects.filter(job=OuterRef("attempt__job"), index__gt=OuterRef("attempt__index"))
-    asked = Q(operation=Operation.WAIT.value) | Q(state=AdviceState.AWAITING_APPROVAL.value)
-    for advice in rows.filter(asked, Exists(newer), state__in=OPEN)[:CHUNK]:
-        _abandon(advice, ReconciliationReason.ALREADY_SATISFIED, "the job was requeued meanwhile", now)
+    ended = Q(attempt__state__in=[state.value for state in NOT_A_FAILURE])
+    answered = asked.annotate(requeued=Exists(newer)).filter(Q(requeued=True) | ended | _moves_again(now))
+    for advice in answered.filter(state__in=OPEN)[:CHUNK]:
+        _abandon(advice, ReconciliationReason.ALREADY_SATISFIED, _answer(advice, requeued=advice.requeued), now)
+
+
+def _moves_again(now: datetime) -> Q:
+    """What was asked of a hang that made steps `RECOVERED_FOR` ago, and still does."""
+    steps = ProgressPoint.objects.filter(attempt=OuterRef("attempt"), at__gt=OuterRef("created_at"))
+    hanging = Q(verdict__kind=AnomalyKind.HANG.value, attempt__state__in=[state.value for state in LIVE])
+    still = Q(attempt__last_step_at__gt=now - RECOVERED_FOR)
+    return hanging & still & Q(Exists(steps.filter(at__lte=now - RECOVERED_FOR)))
+
+
+def _answer(advice: Advice, *, requeued: bool) -> str:
+    state = JobState(advice.attempt.state)
+    if requeued:
+        return "the job was requeued meanwhile"
+    if state in NOT_A_FAILURE:
+        return f"the job ended meanwhile ({state.label.lower()})"
+    return f"the job has made steps again for {RECOVERED_FOR // timedelta(minutes=1)} min"
 
 
 def _decide_again(advice: Advice, now: datetime) -> None:
