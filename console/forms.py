@@ -78,8 +78,8 @@ class ModeForm(ReasonForm):
     )
 
 
-class DecisionForm(ReasonForm):
-    """Yes or no to one advice, with the reason."""
+class AnswerForm(ReasonForm):
+    """Yes or no, with the reason."""
 
     decision = forms.ChoiceField(
         choices=[("approve", "Approve"), ("reject", "Reject")],
@@ -88,6 +88,11 @@ class DecisionForm(ReasonForm):
             "invalid_choice": "The decision is either approve or reject.",
         },
     )
+
+
+class DecisionForm(AnswerForm):
+    """Yes or no to one advice."""
+
     generation = forms.IntegerField(
         min_value=1,
         error_messages={

@@ -2,7 +2,7 @@
 
 from django.urls import path, register_converter
 
-from console.views import approval, mode, pages, panel, policy, sign_in, signals
+from console.views import approval, approval_together, mode, pages, panel, policy, sign_in, signals
 
 
 class ClusterName:
@@ -54,6 +54,7 @@ urlpatterns = [
     path("incidents", pages.incidents, name="incidents"),
     path("incidents/<uuid:uuid>", pages.incident, name="incident"),
     path("approvals", pages.approvals, name="approvals"),
+    path("approvals/several", approval_together.decide_together, name="approvals-together"),
     path("approvals/<whole:advice>", approval.decide, name="approval"),
     path("policy", policy.effective, name="policy"),
     path("policy/replay", policy.replayed, name="policy-replay"),
