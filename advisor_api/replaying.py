@@ -25,6 +25,12 @@ from advisor_api.refusals import Bad
 from workloads.models import Attempt, Cluster
 
 PAGE = 500  # rows in memory at a time, of each of the two sources
+OF_ATTEMPT = ("index", "job__number", "job__epoch", "job__user", "job__cluster__name")
+READ = (
+    *("operation", "rule", "because", "excluded_nodes", "facts", "judged_by"),
+    *(f"attempt__{name}" for name in OF_ATTEMPT),
+)
+TIMES = ("created_at", "not_before", "hold_until", "expires_at")
 SPAN = re.compile(r"([0-9]{1,6})([dhms])")
 UNITS = {"d": "days", "h": "hours", "m": "minutes", "s": "seconds"}
 LONGEST = timedelta(days=3660)
@@ -84,8 +90,8 @@ def stored_decisions(span: Span, *, traced: bool) -> Iterator[Past]:
     """The decisions of the span, newest first; both sources are read page by page."""
     advice = Advice.objects.filter(created_at__gt=span.since, created_at__lte=span.until)
     others = LeftAlone.objects.filter(decided_at__gt=span.since, decided_at__lte=span.until)
-    if not traced:
-        advice = advice.defer("trace")
+    advice = advice.only(*READ, *TIMES, *(("trace",) if traced else ()))
+    others = others.only(*READ, "decided_at")
     sources = (_paged(advice, span, lambda row: _of_advice(row, traced)), _paged(others, span, _left_alone))
     return heapq.merge(*sources, key=lambda past: past.decided_at, reverse=True)
 

@@ -19,7 +19,7 @@ class Ages:
 
 
 def forget(ages: Ages, now: datetime) -> int:
-    """Delete what is old and that nothing rests on, a bounded part of it; how many (attempts, events, decisions)."""
+    """Delete what is old and that nothing rests on, a bounded part of it; how many attempts, events, decisions."""
     spared = spared_at(now)
     forgotten = forget_details(ages.details, spared, now) + forget_health(ages.health, spared, now)
     return forgotten + forget_left_alone(ages.details, now)

@@ -105,7 +105,8 @@ def again(past: Past) -> Compared:
 
     Raises `Unreadable` for facts that this program cannot read.
     """
-    decision = decide(read_facts(past.facts), policy_then(past), past.decided_at)
+    made = decide if past.trace is not None else decide_untraced  # the trace takes most of the time
+    decision = made(read_facts(past.facts), policy_then(past), past.decided_at)
     differs = _differences(past.outcome, outcome_of(decision))
     if past.outcome.because != decision.because[:1000]:
         differs += ("words",)

@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 from django.core.management import CommandError, call_command
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from advisor_api.deciding import decide
@@ -193,6 +195,19 @@ class TestADraft:
             an_advice(cluster, number + 1, NOW + seconds(number), **UNKNOWN)
         found = list(replay(ALL, None, Summary()))
         assert [one.past.job[0] for one in found] == [7, 6, 5, 4, 3, 2, 1]
+
+
+@pytest.mark.parametrize("draft", [None, Draft(Place(), {"hold_seconds": 1})])
+def test_queries_grow_with_pages_and_not_with_decisions(draft: Draft | None) -> None:
+    cluster, counts = a_cluster(), []
+    for start in (1, 11):
+        for number in range(start, start + 3):
+            an_advice(cluster, number, **UNKNOWN)
+            decide(a_verdict(an_attempt(a_job(cluster, 50 + number), state=JobState.CANCELLED)), NOW)
+        with CaptureQueriesContext(connection) as queries:
+            assert tried(draft)[1].unreadable == 0
+        counts.append(len(queries))
+    assert counts[0] == counts[1] <= 5  # a page and its end of two sources, and the version
 
 
 @pytest.mark.parametrize("text", ["", "7", "d", "0d", "-1d", "7w", "1e3d", "999999d", "７d", "7d\n8d"])
