@@ -35,6 +35,9 @@ def sweep(shard: int, now: datetime) -> int:
     waiting = may_wait(due, now, pause) if due and is_late(min(due.values())) else set()
     if waiting:
         claimed.release(waiting, now + pause)
-    if len(waiting) < len(due):
-        read_attempts(claimed.attempts(due.keys() - waiting), now)
+    turns = [key for key in due if key not in waiting]
+    if left := turns[BATCH:]:  # more would take longer than a claim lasts: they are the first of the next sweep
+        claimed.release(left, min(due[key] for key in left))
+    if turns:
+        read_attempts(claimed.attempts(turns[:BATCH]), now)
     return len(due)

@@ -160,6 +160,20 @@ class TestSweep:
         assert Anomaly.objects.get().attempt_id == attempts[17].pk
         assert Feed.objects.filter(revision=1).count() >= 10  # the others wait, but for those whose moment it is
 
+    def test_no_more_are_read_than_a_claim_lasts_for_and_the_others_come_next(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr("detectors.sweeping.BATCH", 4)
+        cluster, at = make_cluster(tmp_path), now()
+        attempts = [make_attempt(cluster, read_due_at=at - LATE + timedelta(milliseconds=n)) for n in range(10)]
+        for attempt in attempts:
+            Log.of(attempt).write("a line")  # never read before: none may wait
+        read = [(sweep(0, at), Feed.objects.count()) for _ in range(3)]
+        assert [count for _looked, count in read] == [4, 8, 10]
+        assert set(Feed.objects.order_by("pk").values_list("attempt", flat=True)[:4]) == {
+            a.pk for a in attempts[:4]
+        }
+
     def test_who_is_on_time_is_read_and_not_glanced_at(self, tmp_path: Path) -> None:
         attempt, log = read_once(tmp_path)
         log.write(megatron(5, now()))
