@@ -40,11 +40,16 @@ class Hands:
     """Controller and watchdog of one cluster, in action mode, with a journal in `folder`."""
 
     def __init__(self, cluster: Cluster, folder: Path, token: str, transport: Transport, clock: Clock) -> None:
-        settings = _settings(cluster, folder)
-        _write_private(settings.advisor.token_file, token)
+        self._settings = _settings(cluster, folder)
+        _write_private(self._settings.advisor.token_file, token)
         self.transport = Changing(transport)
         self.said: list[str] = []
         self._clock = clock
+        self._name = cluster.name
+        self._start()
+
+    def _start(self) -> None:
+        settings, clock = self._settings, self._clock
         self._idle: Hashable = None
         scheduler = open_scheduler("slurm", "", "", COMMAND_SECONDS, self.transport)
         voice = Voice(lambda line: self.said.append(f"{clock.now():%H:%M:%S} {line}"))
@@ -52,7 +57,7 @@ class Hands:
         self.controller = Controller(
             settings,
             scheduler,
-            InProcessAdvisor(cluster.name, settings.advisor.token_file),
+            InProcessAdvisor(self._name, settings.advisor.token_file),
             self.journal,
             clock=clock,
             voice=voice,
@@ -83,6 +88,11 @@ class Hands:
         if shown != self._idle or len(rests) < max(advised, 1) or not self.journal.entries.keys() <= rests.keys():
             return False
         return self._clock.monotonic() < min(until for _, until in rests.values())
+
+    def restart(self) -> None:
+        """Both were killed and are started again, with what the journal holds."""
+        self.journal.close()
+        self._start()
 
     def close(self) -> None:
         """Let go of the journal."""

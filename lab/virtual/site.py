@@ -21,7 +21,7 @@ from lab.simulate.model import Cluster as Simulated
 from lab.virtual.beats import BEATS, Stage
 from lab.virtual.clock import VirtualClock
 from lab.virtual.said import said_of
-from lab.virtual.watched import watch
+from lab.virtual.watched import Watched, watch
 from recovery_site.forgetting import forget
 from workloads.models import Cluster
 
@@ -61,6 +61,19 @@ class VirtualSite:
     def now(self) -> float:
         """The virtual moment in epoch seconds."""
         return self._stage.clock.seconds
+
+    @property
+    def clock(self) -> VirtualClock:
+        """The clock of everything on this site."""
+        return self._stage.clock
+
+    def watched(self, name: str) -> Watched:
+        """What belongs to one cluster that is watched."""
+        return self._stage.watched[name]
+
+    def sleep(self, to: float) -> None:
+        """Nobody of the product does anything until `to` (epoch seconds), as if all stood still; jobs go on."""
+        self._move(max(to, self.now))
 
     def watch(
         self,
