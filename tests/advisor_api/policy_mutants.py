@@ -8,10 +8,11 @@ every case as it is has survived.
 
 import sys
 from collections.abc import Iterator, Sequence
-from dataclasses import fields, replace
+from dataclasses import replace
 from datetime import timedelta
+from typing import cast
 
-from advisor_api.policy.decision import decide_untraced
+from advisor_api.policy.decision import Watched, decide_untraced
 from advisor_api.policy.facts import Facts
 from advisor_api.policy.operation import Operation
 from advisor_api.policy.rule import Rule
@@ -21,17 +22,7 @@ from tests.advisor_api.policy_cases import AGAIN, FIRST_PAUSE, NAMING, NEAR, NOW
 from tests.advisor_api.policy_order import EXCLUSIVE, FIRST
 
 OTHER_SECONDS = 777.0
-ELSEWHERE = frozenset(
-    {
-        "advice_seconds",
-        "array_random_share",
-        "attempts_window_seconds",
-        "exclusion_seconds",
-        "hold_seconds",
-        "storm_window_seconds",
-    }
-)
-"""Limits for whoever gathers facts and carries a decision out: no row asks for them, and others test them."""
+FOR_THE_PAUSE = "unknown_backoff_seconds"  # no row asks for it, but a decision does
 
 EQUIVALENT = {
     "unknown_cause: always applies": "nothing gets past it: the last row is a net below all that is known",
@@ -89,11 +80,20 @@ def _changed(rule: Rule) -> Iterator[tuple[str, Rule]]:
 
 def limits() -> Iterator[tuple[str, Policy]]:
     """Each limit that a rule asks for, a notch up and down."""
-    for field in fields(Policy):
-        value = getattr(POLICY, field.name)
+    for limit in sorted(asked_for()):
+        value = getattr(POLICY, limit)
         notch = 1 if isinstance(value, int) else 0.01
         for step in (-notch, notch):
-            yield f"{field.name} = {value + step:g}", replace(POLICY, **{field.name: value + step})
+            yield f"{limit} = {value + step:g}", replace(POLICY, **{limit: value + step})
+
+
+def asked_for() -> set[str]:
+    """The limits that rows look at; the others are for whoever gathers facts or carries a decision out."""
+    read: dict[str, object] = {}
+    for _, _, _, facts in WINNERS:
+        for rule in RULES:
+            rule.applies(facts, cast(Policy, Watched(POLICY, "policy", read)))
+    return {name.removeprefix("policy.") for name in read} | {FOR_THE_PAUSE}
 
 
 def wrong(rules: Sequence[Rule] = RULES, policy: Policy = POLICY) -> list[str]:
@@ -133,7 +133,7 @@ def survivors() -> list[str]:
 def unnoticed_limits() -> set[str]:
     """Every limit that may be moved either way without any case noticing it."""
     noticed = {name.split(" ")[0] for name, policy in limits() if wrong(policy=policy)}
-    return {field.name for field in fields(Policy)} - noticed - ELSEWHERE
+    return asked_for() - noticed
 
 
 def main() -> int:
