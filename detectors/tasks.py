@@ -22,6 +22,8 @@ LONGEST = 1.0
 STALE = 2.0
 """Pauses after which a task that no worker took is dropped: what it would read, a younger one reads."""
 JUDGED_AT_ONCE = 200
+AGAIN = timedelta(seconds=5)
+"""After which an attempt that could not be judged is due again: many of them would be the first in every sweep."""
 
 
 @shared_task(name="detectors.tasks.read_due", ignore_result=True)  # type: ignore[untyped-decorator]  # Celery has no types
@@ -95,6 +97,8 @@ def judge_due() -> None:
             judge(attempt, now)
         except Exception:
             log.exception("could not judge attempt %s", attempt.label)
+            mine = Attempt.objects.filter(pk=attempt.pk, judge_due_at=attempt.judge_due_at)
+            mine.update(judge_due_at=now + AGAIN)
 
 
 @shared_task(name="detectors.tasks.ask_providers", ignore_result=True)  # type: ignore[untyped-decorator]  # Celery has no types

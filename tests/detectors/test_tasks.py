@@ -120,6 +120,25 @@ class TestDoors:
             tasks.judge_due()
         assert Verdict.objects.get().attempt == attempts[1]
 
+    def test_attempts_that_cannot_be_judged_leave_room_for_others(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(tasks, "JUDGED_AT_ONCE", 2)
+        cluster = make_cluster(tmp_path)
+        attempts = [end(make_attempt(cluster), judge_due_at=now() - timedelta(seconds=n)) for n in (3, 2, 1)]
+        real = tasks.judge
+
+        def breaking(attempt: Attempt, at: datetime) -> Any:
+            if attempt != attempts[2]:
+                raise ZeroDivisionError
+            return real(attempt, at)
+
+        monkeypatch.setattr(tasks, "judge", breaking)
+        tasks.judge_due()
+        tasks.judge_due()
+        assert Verdict.objects.get().attempt == attempts[2]
+        assert again(attempts[0]).judge_due_at is not None
+
     def test_nothing_due_does_nothing(self) -> None:
         tasks.read_due()
         tasks.judge_due()
