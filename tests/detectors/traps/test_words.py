@@ -48,14 +48,21 @@ def test_trap_01_the_same_error_said_by_the_job_itself_is_one(stage: Stage) -> N
     assert stage.acts() == [(7, "restart", ["n02"])]
 
 
-def test_trap_02_a_watcher_that_is_silent_for_an_hour_is_left_alone(stage: Stage) -> None:
-    """The controller runs as a job: it says hello and makes no steps."""
-    stage.submit(name="rekindle-controller", nodes=("n01",), node_count=1)
+@pytest.mark.parametrize(
+    ("name", "advised"),
+    [("rekindle-controller", []), ("controller", ["wait"])],
+    ids=["by its name", "under another"],
+)
+def test_trap_02_a_watcher_that_is_silent_for_an_hour_is_left_alone(
+    stage: Stage, name: str, advised: list[str]
+) -> None:
+    """The controller runs as a job: it says hello and makes no steps. Under another name a person is asked at last."""
+    stage.submit(name=name, nodes=("n01",), node_count=1)
     stage.say("controller: cluster demo, mode action, polls each 15 s")
     stage.wait(3600, every=60)
     assert stage.advised() == []
-    stage.wait(7200, every=120)  # in the end a person is asked, and that is all
-    assert [row[1] for row in stage.advised()] == ["wait"]
+    stage.wait(7200, every=120)
+    assert [row[1] for row in stage.advised()] == advised
     assert stage.attempt().state == JobState.RUNNING.value
 
 
