@@ -25,6 +25,7 @@ from advisor_api.models import (
 )
 from advisor_api.pausing import end_pause, pause
 from advisor_api.policy_admin import PolicyActivationAdmin, PolicyVersionAdmin
+from advisor_api.repair_admin import RepairRecordAdmin, RepairSystemAdmin
 from advisor_api.token_role import TokenRole
 from advisor_api.tokens import issue, revoke, rotate
 from audit.read_only import ReadOnlyAdmin
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
 else:  # takes no type argument when it runs
     Form = ModelForm
 
-__all__ = ["PolicyActivationAdmin", "PolicyVersionAdmin"]
+__all__ = ["PolicyActivationAdmin", "PolicyVersionAdmin", "RepairRecordAdmin", "RepairSystemAdmin"]
 OVERLAP = timedelta(hours=24)
 
 
@@ -122,11 +123,16 @@ class ExclusionAdmin(EndingAdmin):
 
     form = ExclusionForm
     fields = ("cluster", "node", "reason", "until")
-    list_display = ("node", "cluster", "reason", "owner", "since", "until", "lifted_at", "lifted_by")
+    list_display = ("node", "cluster", "reason", "owner", "weight", "since", "until", "lifted_at", "lifted_by")
     list_filter = ("cluster", "until")
     search_fields = ("=node", "reason")
     list_select_related = ("cluster",)
     actions = ("lift_now",)
+
+    @admin.display(description="Weight")
+    def weight(self, row: Exclusion) -> float:
+        """What it weighs now: the weakest gives way first."""
+        return row.weight_at(timezone.now())
 
     def save_model(self, request: HttpRequest, obj: Exclusion, form: Form, change: bool) -> None:
         """Exclude, with the event."""

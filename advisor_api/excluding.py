@@ -10,36 +10,54 @@ from advisor_api.gathering import active_exclusions
 from advisor_api.models import Advice, Exclusion
 from advisor_api.policies import policy_of
 from advisor_api.refusals import Bad, NotFound, Stale
+from advisor_api.repair_records import tell
 from audit.actor_kind import ActorKind
 from audit.event_type import EventType
 from audit.level import Level
 from audit.trail import Actor, Entry, Subject, record
+from detectors.models import Verdict
 from workloads.models import Cluster, Node
+
+EXCLUDED, RENEWED, FREE, STAYS = (
+    "is excluded",
+    "stays excluded: it is named again",
+    "may be used again",
+    "stays out",
+)
+_ACTIONS = {EXCLUDED: "exclude", RENEWED: "renew", FREE: "lift", STAYS: "lift"}
 
 
 def exclude_named(advice: Advice, nodes: Sequence[str], now: datetime) -> list[Exclusion]:
-    """Exclude the nodes that a restart names, for as long as the policy says; those excluded already are left.
+    """Exclude the nodes that a restart names, for as long as the policy says.
 
-    Call it inside the transaction that makes the restart actionable. Reads `advice.attempt.job.cluster`.
+    A node that another failure has excluded already is excluded anew, with a new end and its full weight; one that
+    the same failure has is left. Call it inside the transaction that makes the restart actionable. Reads
+    `advice.attempt.job.cluster`.
     """
     cluster = advice.attempt.job.cluster
-    policy = policy_of(advice, now)
-    there = set(active_exclusions(cluster, now).values_list("node", flat=True))
-    rows = [
-        Exclusion(
+    until = now + timedelta(seconds=policy_of(advice, now).exclusion_seconds)
+    there = active_exclusions(cluster, now)
+    out = set(there.values_list("node", flat=True))
+    of_attempt = Verdict.objects.filter(attempt=advice.attempt).values("uuid")
+    same = set(there.filter(verdict_id__in=of_attempt).values_list("node", flat=True))
+    made = [
+        Exclusion.objects.create(
             cluster=cluster,
             node=node,
             reason=f"Named as the cause of the failure of {advice.attempt.label}.",
             owner=f"rule {advice.rule}",
             verdict_id=advice.verdict.uuid if advice.verdict else None,
+            confidence=_sureness(advice, node),
             since=now,
-            until=now + timedelta(seconds=policy.exclusion_seconds),
+            until=until,
         )
         for node in nodes
-        if node not in there
+        if node not in same
     ]
-    made = Exclusion.objects.bulk_create(rows)
-    record([_entry(row, Actor(ActorKind.RULE, advice.rule), "is excluded") for row in rows], now)
+    actor = Actor(ActorKind.RULE, advice.rule)
+    record([_entry(row, actor, RENEWED if row.node in out else EXCLUDED) for row in made], now)
+    for row in made:
+        tell(row, "renewed" if row.node in out else "opened", now)
     return made
 
 
@@ -49,7 +67,7 @@ def withdraw(advice: Advice, actor: Actor, now: datetime) -> None:
         return
     cluster = advice.attempt.job.cluster
     for row in active_exclusions(cluster, now).select_related("cluster").filter(verdict_id=advice.verdict.uuid):
-        lift(row, actor, now)
+        end(row, actor, now)
 
 
 def exclude(cluster: Cluster, node: str, *, reason: str, until: datetime, actor: Actor, now: datetime) -> Exclusion:
@@ -57,22 +75,36 @@ def exclude(cluster: Cluster, node: str, *, reason: str, until: datetime, actor:
     check_node(cluster, node)
     check_end(until, now)
     with transaction.atomic():
+        out = active_exclusions(cluster, now).filter(node=node).exists()
         row = Exclusion.objects.create(
             cluster=cluster, node=node, reason=reason, owner=actor.name[:128], since=now, until=until
         )
-        record([_entry(row, actor, "is excluded")], now)
+        record([_entry(row, actor, RENEWED if out else EXCLUDED)], now)
+        tell(row, "renewed" if out else "opened", now)
     return row
 
 
 def lift(exclusion: Exclusion, actor: Actor, now: datetime) -> Exclusion:
-    """End an exclusion before its time. Raises `Stale` when it has ended already."""
-    open_one = Exclusion.objects.filter(pk=exclusion.pk, lifted_at=None, until__gt=now)
+    """A person gives a node back: all that keeps it out ends. Raises `Stale` when this one has ended already."""
     with transaction.atomic():
-        if not open_one.update(lifted_at=now, lifted_by=actor.name[:128]):
+        if not end(exclusion, actor, now):
             raise Stale(f"The exclusion of {exclusion.node} has ended already.")
-        record([_entry(exclusion, actor, "may be used again")], now)
-    exclusion.lifted_at, exclusion.lifted_by = now, actor.name
+        others = active_exclusions(exclusion.cluster, now).filter(node=exclusion.node)
+        for row in others.select_related("cluster"):
+            end(row, actor, now)
     return exclusion
+
+
+def end(exclusion: Exclusion, actor: Actor, now: datetime, because: str = "") -> bool:
+    """End one exclusion before its time; whether it still held. Call it inside the caller's transaction."""
+    open_one = Exclusion.objects.filter(pk=exclusion.pk, lifted_at=None, until__gt=now)
+    if not open_one.update(lifted_at=now, lifted_by=actor.name[:128]):
+        return False
+    exclusion.lifted_at, exclusion.lifted_by = now, actor.name[:128]
+    stays = active_exclusions(exclusion.cluster, now).filter(node=exclusion.node).exists()
+    record([_entry(exclusion, actor, STAYS if stays else FREE, because)], now)
+    tell(exclusion, "lifted", now, stays_out=stays)
+    return True
 
 
 def find_exclusion(clusters: Sequence[Cluster], number: int) -> Exclusion:
@@ -89,14 +121,30 @@ def check_node(cluster: Cluster, node: str) -> None:
         raise Bad(f"{cluster.name} has no node {node[:64]!r}.")
 
 
-def _entry(row: Exclusion, actor: Actor, what: str) -> Entry:
+def _sureness(advice: Advice, node: str) -> float:
+    """How sure the advice's verdict is that it was this node."""
+    rows = advice.verdict.implicated if advice.verdict else []
+    sure = [row["confidence"] for row in rows if row.get("host") == node and row.get("role") == "culprit"]
+    return max((float(one) for one in sure if isinstance(one, int | float)), default=1.0)
+
+
+def _entry(row: Exclusion, actor: Actor, what: str, because: str = "") -> Entry:
+    sentence = {
+        FREE: f"{row.node} {FREE}{because or f': {row.reason}'}",
+        STAYS: f"One reason to leave {row.node} out has ended{because or f': {row.reason}'} Others still hold.",
+    }.get(what, f"{row.node} {what} (until {row.until:%Y-%m-%d %H:%M} UTC): {row.reason}")
     return Entry(
         type=EventType.EXCLUSION,
         subject=Subject(cluster=row.cluster.name, node=row.node),
         actor=actor,
-        sentence=f"{row.node} {what} (until {row.until:%Y-%m-%d %H:%M} UTC): {row.reason}",
+        sentence=sentence,
         level=Level.WARNING,
-        action="exclude" if what == "is excluded" else "lift",
+        action=_ACTIONS[what],
         verdict_id=row.verdict_id,
-        payload={"until": row.until.isoformat(), "owner": row.owner},
+        payload={
+            "until": row.until.isoformat(),
+            "owner": row.owner,
+            "exclusion": str(row.uuid),
+            "confidence": row.confidence,
+        },
     )

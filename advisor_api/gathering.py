@@ -37,7 +37,7 @@ KILL_FAILED = "Kill task failed"  # the scheduler's own reason when it drains a 
 
 @dataclass(frozen=True)
 class Partition:
-    """The nodes of one partition at the moment: how many, how many usable, which excluded (newest first)."""
+    """The nodes of one partition at the moment: how many, how many usable, which excluded."""
 
     size: int
     available: int
@@ -52,64 +52,87 @@ class Partition:
 def gather(verdict: Verdict, policy: Policy, now: datetime) -> Facts:
     """The facts about `verdict.attempt`. Reads `verdict.attempt.job.cluster`; about twenty queries."""
     attempt, job = verdict.attempt, verdict.attempt.job
-    cluster = job.cluster
     own = Verdict.objects.filter(attempt=attempt)
-    partition = look_at_partition(job, active_exclusions(cluster, now).exclude(verdict_id__in=own.values("uuid")))
-    wish = read_stored(job.opt_in)
+    others = active_exclusions(job.cluster, now).exclude(verdict_id__in=own.values("uuid"))
+    partition = look_at_partition(job, others, now)
     attempts = _attempts(attempt)
     counts = _counts(attempts)
-    restarted, repeats = recent_restarts(job, policy, now), repeats_of(job, attempt.ended_at)
-    struck = jobs_struck(verdict, timedelta(seconds=policy.storm_window_seconds))
     return Facts(
-        label=attempt.label,
-        state=JobState(attempt.state),
-        word=attempt.scheduler_word or attempt.state,
-        partition=job.partition,
-        node_count=max(job.node_count, len(attempt.nodes), 1),
-        ended_at=attempt.ended_at,
-        listed=job.live,
-        newer_attempt=Attempt.objects.filter(job=job, index__gt=attempt.index).exists(),
-        command_given=command_given(attempt),
-        own=job.name.lower().startswith(OWN),
-        maintained=tuple(name for name in attempt.nodes if "maint" in partition.word(name)),
-        kind=AnomalyKind(verdict.kind),
-        layer=Layer(verdict.layer),
-        signature=verdict.signature,
-        action=VerdictAction(verdict.action),
-        evidence_status=EvidenceStatus(verdict.evidence_status),
-        confidence=verdict.confidence,
-        named=_named(verdict, partition),
-        newer_verdict=own.filter(pk__gt=verdict.pk).exists(),
-        judged_seconds=round(max(0.0, (now - verdict.judged_at).total_seconds()), 1),
-        jobs_struck=struck,
-        progressed_since=attempt.last_step_at is not None and attempt.last_step_at > verdict.judged_at,
-        requeues=attempt.index,
+        **_of_attempt(attempt, partition),
+        **_of_verdict(verdict, policy, partition, now),
+        **_of_cluster(job, policy, partition, now),
         **asdict(counts),
-        earlier_checkpoint=_saved_before(attempts, counts.checkpoint),
         **asdict(array_facts(verdict, policy, now)),
+        requeues=attempt.index,
+        earlier_checkpoint=_saved_before(attempts, counts.checkpoint),
         attempts_in_window=_begun_since(attempts, now - timedelta(seconds=policy.attempts_window_seconds)),
         kill_failed=_kill_failed(attempts, partition),
-        outer_retries=repeats.before,
-        resubmitted=repeats.after,
-        requeue_allowed=job.requeue_allowed,
-        max_requeue_times=wish.max_requeue_times,
-        mode=Mode(cluster.mode),
-        cannot_see=cluster.cannot_see_since is not None,
-        blind=attempt.blind_since is not None,
-        min_job_age_seconds=cluster.min_job_age_seconds,
-        partition_size=partition.size,
-        partition_available=partition.available,
-        partition_restarts=restarted.in_partition,
-        user_restarts=restarted.of_user,
-        excluded=partition.excluded,
-        jitter=_jitter(attempt),
     )
 
 
-def look_at_partition(job: Job, exclusions: QuerySet[Exclusion]) -> Partition:
+def _of_attempt(attempt: Attempt, partition: Partition) -> dict[str, Any]:
+    """The attempt and its job, as the scheduler and the job's owner describe them."""
+    job = attempt.job
+    repeats = repeats_of(job, attempt.ended_at)
+    return {
+        "label": attempt.label,
+        "state": JobState(attempt.state),
+        "word": attempt.scheduler_word or attempt.state,
+        "partition": job.partition,
+        "node_count": max(job.node_count, len(attempt.nodes), 1),
+        "ended_at": attempt.ended_at,
+        "listed": job.live,
+        "newer_attempt": Attempt.objects.filter(job=job, index__gt=attempt.index).exists(),
+        "command_given": command_given(attempt),
+        "own": job.name.lower().startswith(OWN),
+        "maintained": tuple(name for name in attempt.nodes if "maint" in partition.word(name)),
+        "outer_retries": repeats.before,
+        "resubmitted": repeats.after,
+        "requeue_allowed": job.requeue_allowed,
+        "max_requeue_times": read_stored(job.opt_in).max_requeue_times,
+        "blind": attempt.blind_since is not None,
+        "jitter": _jitter(attempt),
+    }
+
+
+def _of_verdict(verdict: Verdict, policy: Policy, partition: Partition, now: datetime) -> dict[str, Any]:
+    """What was concluded, and what has been seen since."""
+    attempt = verdict.attempt
+    return {
+        "kind": AnomalyKind(verdict.kind),
+        "layer": Layer(verdict.layer),
+        "signature": verdict.signature,
+        "action": VerdictAction(verdict.action),
+        "evidence_status": EvidenceStatus(verdict.evidence_status),
+        "confidence": verdict.confidence,
+        "named": _named(verdict, partition),
+        "newer_verdict": Verdict.objects.filter(attempt=attempt, pk__gt=verdict.pk).exists(),
+        "judged_seconds": round(max(0.0, (now - verdict.judged_at).total_seconds()), 1),
+        "jobs_struck": jobs_struck(verdict, timedelta(seconds=policy.storm_window_seconds)),
+        "progressed_since": attempt.last_step_at is not None and attempt.last_step_at > verdict.judged_at,
+    }
+
+
+def _of_cluster(job: Job, policy: Policy, partition: Partition, now: datetime) -> dict[str, Any]:
+    """The cluster, the job's partition, and what else was restarted there."""
+    cluster, restarted = job.cluster, recent_restarts(job, policy, now)
+    return {
+        "mode": Mode(cluster.mode),
+        "cannot_see": cluster.cannot_see_since is not None,
+        "min_job_age_seconds": cluster.min_job_age_seconds,
+        "partition_size": partition.size,
+        "partition_available": partition.available,
+        "partition_restarts": restarted.in_partition,
+        "user_restarts": restarted.of_user,
+        "excluded": partition.excluded,
+    }
+
+
+def look_at_partition(job: Job, exclusions: QuerySet[Exclusion], now: datetime) -> Partition:
     """The nodes of the job's partition (of the cluster when the job names none), and which are excluded.
 
-    What an earlier verdict on the same attempt has excluded is left out of `exclusions`: the newer one replaces it.
+    A node that several verdicts exclude weighs as much as the weightiest. What an earlier verdict on the same
+    attempt has excluded is left out of `exclusions`: the newer one replaces it.
     """
     wanted = set(filter(None, job.partition.split(",")))
     nodes = {
@@ -118,9 +141,10 @@ def look_at_partition(job: Job, exclusions: QuerySet[Exclusion]) -> Partition:
         if not wanted or wanted & set(node.partitions)
     }
     excluded: dict[str, Excluded] = {}
-    for exclusion in exclusions.order_by("-since", "-id"):
-        if exclusion.node in nodes:
-            excluded[exclusion.node] = Excluded(exclusion.node, nodes[exclusion.node].available)
+    for row in exclusions.order_by("-since", "-id"):
+        known = excluded.get(row.node)
+        if row.node in nodes and (known is None or known.weight < row.weight_at(now)):
+            excluded[row.node] = Excluded(row.node, nodes[row.node].available, row.weight_at(now))
     return Partition(
         size=len(nodes),
         available=sum(node.available for node in nodes.values()),

@@ -1,7 +1,7 @@
 """How do pushed health events get in: durable when answered, and with what they mean for nodes left out?
 
-A node that is told healthy again stays excluded: lifting is the policy's or a person's. It is written down, so that
-whoever looks at the exclusion sees it.
+A node is given back when the event clears the very faults that its exclusion rests on (`advisor_api.clearing`);
+what stays excluded is written down as that, so that whoever looks at the exclusion sees it.
 """
 
 from collections.abc import Iterable, Sequence
@@ -9,6 +9,7 @@ from datetime import datetime
 
 from django.db import IntegrityError, OperationalError, transaction
 
+from advisor_api.clearing import lift_cleared
 from advisor_api.gathering import active_exclusions
 from advisor_api.models import Exclusion
 from advisor_api.trail_intake import DEADLOCK, TRIES
@@ -25,8 +26,10 @@ def take_events(cluster: Cluster, events: Sequence[Told], actor: Actor, now: dat
             with transaction.atomic():
                 taken = take_in(cluster, events, actor, now)
                 healthy = {row.node for row in taken.cleared}
-                still = active_exclusions(cluster, now).filter(node__in=healthy) if healthy else ()
-                record([*_kept_out(cluster, still, actor)], now)
+                if healthy:
+                    lift_cleared(cluster, healthy, actor, now)
+                    still = active_exclusions(cluster, now).filter(node__in=healthy)
+                    record([*_kept_out(cluster, still, actor)], now)
                 return taken
         except (IntegrityError, OperationalError) as error:
             if attempt == TRIES - 1 or not (isinstance(error, IntegrityError) or error.args[:1] == (DEADLOCK,)):

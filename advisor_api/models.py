@@ -1,13 +1,16 @@
 """What was decided, by which policy, and how far did it come?"""
 
 import uuid
+from datetime import datetime
 
 from django.db import models
 
+import advisor_api.repair_models  # noqa: F401  # its tables are this room's
 from advisor_api.policy.advice_state import AdviceState
 from advisor_api.policy.operation import Operation
 from advisor_api.policy.reconciliation_reason import ReconciliationReason
 from advisor_api.policy.scheduler_action import SchedulerAction
+from advisor_api.policy.weights import PERSON, weight
 from advisor_api.token_role import TokenRole
 from advisor_api.validators import policy_values
 from detectors.models import Verdict
@@ -173,13 +176,19 @@ class Milestone(models.Model):
 
 
 class Exclusion(models.Model):
-    """A node that new attempts should not use, with its reason and its end."""
+    """A node that new attempts should not use, with its reason and its end.
 
+    One row for each verdict that names the node, or for a person's word: repeated evidence is another row, with a
+    new end and its full weight. The node may be used again when none holds any more.
+    """
+
+    uuid = models.UUIDField(default=uuid.uuid4, unique=True, editable=False)
     cluster = models.ForeignKey(Cluster, on_delete=models.CASCADE, related_name="exclusions")
     node = models.CharField(max_length=255)
     reason = models.CharField(max_length=1000)
     owner = models.CharField(max_length=128)
     verdict_id = models.UUIDField(null=True, blank=True)
+    confidence = models.FloatField(default=PERSON, help_text="How sure the verdict is of this node; a person: 1.")
     since = models.DateTimeField()
     until = models.DateTimeField(db_index=True)
     lifted_at = models.DateTimeField(null=True, blank=True)
@@ -190,6 +199,10 @@ class Exclusion(models.Model):
 
     def __str__(self) -> str:
         return f"{self.node} until {self.until:%Y-%m-%d %H:%M}"
+
+    def weight_at(self, now: datetime) -> float:
+        """What it weighs at `now`: a verdict's halves every 12 hours, a person's stays."""
+        return PERSON if self.verdict_id is None else weight(self.confidence, self.since, now)
 
 
 class Pause(models.Model):

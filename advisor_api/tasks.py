@@ -8,6 +8,7 @@ from django.utils import timezone
 
 from advisor_api.deciding import decide_all_due
 from advisor_api.following import follow
+from advisor_api.repair_sending import start_due
 from advisor_api.retention import Ages, forget
 
 
@@ -21,6 +22,12 @@ def decide_due() -> None:
 def follow_open() -> None:
     """See what became of the advice that was given."""
     follow(timezone.now())
+
+
+@shared_task(name="advisor_api.tasks.hand_over", ignore_result=True)  # type: ignore[untyped-decorator]  # Celery has no types
+def hand_over() -> None:
+    """Start the records that repair systems are due; nobody waits for their answers."""
+    start_due(timezone.now())
 
 
 @shared_task(name="advisor_api.tasks.forget_old", ignore_result=True)  # type: ignore[untyped-decorator]  # Celery has no types

@@ -31,13 +31,17 @@ class Scope(Word):
 
 @dataclass(frozen=True)
 class Asked:
-    """What a panel is asked for. `may`: the permissions of the asking person that change what is shown."""
+    """What a panel is asked for. `may`: the permissions of the asking person that change what is shown.
+
+    `standing`: of a cluster's nodes only those in this field (`advisor_api.node_standing`); empty: all.
+    """
 
     now: datetime
     may: frozenset[str] = frozenset()
     cluster: Cluster | None = None
     job: Job | None = None
     wanted: Wanted = field(default_factory=Wanted)
+    standing: str = ""
 
     @property
     def the_cluster(self) -> Cluster:
@@ -59,7 +63,7 @@ def key_of(scope: Scope, asked: Asked) -> str:
     if scope is Scope.JOB:
         return job_topic(asked.the_cluster.name, asked.the_job.number, asked.the_job.epoch)
     if scope is Scope.CLUSTER:
-        return cluster_topic(asked.the_cluster.name)
+        return f"{cluster_topic(asked.the_cluster.name)} {asked.standing}".rstrip()
     return asked.wanted.address(before=asked.wanted.before) if scope is Scope.JOBS else ""
 
 
@@ -67,7 +71,7 @@ def topics_of(scope: Scope, asked: Asked) -> tuple[str, ...]:
     """The topics whose frames make a panel fetch itself again."""
     if scope is Scope.JOB:
         return key_of(scope, asked), gates_topic(asked.the_cluster.name)
-    return (key_of(scope, asked),) if scope is Scope.CLUSTER else (OVERVIEW,)
+    return (cluster_topic(asked.the_cluster.name),) if scope is Scope.CLUSTER else (OVERVIEW,)
 
 
 def version_of(scope: Scope, asked: Asked) -> str:

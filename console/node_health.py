@@ -1,9 +1,61 @@
-"""What do others tell about a cluster's nodes: broken, or healthy again?"""
+"""How do a cluster's nodes stand, and what do others tell about them: broken, or healthy again?"""
 
+from dataclasses import dataclass
+from datetime import datetime
+
+from advisor_api.gathering import active_exclusions
+from advisor_api.models import Exclusion
+from advisor_api.node_facts import Stands
+from advisor_api.node_standing import Standing
+from advisor_api.standing_view import counted, nodes_in, standings
 from detectors.models import HealthEvent
-from workloads.models import Cluster
+from workloads.models import Cluster, Node
 
 READ = 1000
+SHOWN = 500
+
+
+@dataclass(frozen=True)
+class NodeLine:
+    """One node with its field, the exclusion that ends last, its weight, and what others tell."""
+
+    node: Node
+    stands: Stands
+    exclusion: Exclusion | None = None
+    weight: float = 0.0
+    told: HealthEvent | None = None
+
+
+@dataclass(frozen=True)
+class NodePage:
+    """The nodes of a cluster, or of one field. `counts`: of all of them. `cut`: there are more than are shown."""
+
+    counts: tuple[tuple[Standing, int], ...]
+    chosen: Standing | None
+    lines: tuple[NodeLine, ...]
+    cut: bool
+
+    @property
+    def total(self) -> int:
+        """How many nodes the cluster has."""
+        return sum(number for _, number in self.counts)
+
+
+def node_page(cluster: Cluster, standing: str, now: datetime) -> NodePage:
+    """The nodes in one field (`standing`), or all; those that are not available first."""
+    found = standings(cluster, now)
+    nodes = list(nodes_in(cluster, found, standing).order_by("available", "name")[: SHOWN + 1])
+    rows = active_exclusions(cluster, now).filter(node__in=[node.name for node in nodes]).order_by("until")
+    exclusions = {row.node: row for row in rows}
+    told = faults_of(cluster)
+    effective = Stands(Standing.EFFECTIVE, "")
+    lines = []
+    for node in nodes[:SHOWN]:
+        row = exclusions.get(node.name)
+        weight = row.weight_at(now) if row else 0.0
+        lines.append(NodeLine(node, found.get(node.name, effective), row, weight, told.get(node.name)))
+    counts = tuple(counted(found).items())
+    return NodePage(counts, Standing(standing) if standing else None, tuple(lines), len(nodes) > SHOWN)
 
 
 def faults_of(cluster: Cluster) -> dict[str, HealthEvent]:

@@ -41,18 +41,16 @@ from console.job_rows import (
 )
 from console.job_timeline import event_anchor, job_timeline
 from console.mark_kind import MARKED, MarkKind
-from console.node_health import faults_of
+from console.node_health import node_page
 from console.recovery import failure_before, sequence_of, sequences_of, stations_of
 from console.rendering import Body, bodies
 from console.sparkline import sparkline
 from console.topics import QUIET
 from detectors.catalogue.kind import AnomalyKind
-from workloads.models import Node
 from workloads.phase import Phase
 
 EVENTS_READ = 300
 EVENTS_SHOWN = 25
-NODES_SHOWN = 500
 
 Context = dict[str, Any]
 
@@ -214,14 +212,8 @@ def cluster_advice(asked: Asked) -> Context:
 
 
 def cluster_nodes(asked: Asked) -> Context:
-    """Nodes as the scheduler and others describe them, with our own exclusions; the unavailable first."""
-    cluster = asked.the_cluster
-    nodes = list(Node.objects.filter(cluster=cluster).order_by("available", "name")[: NODES_SHOWN + 1])
-    excluded = Exclusion.objects.filter(cluster=cluster, lifted_at=None, until__gt=asked.now).order_by("-until")
-    by_node = {exclusion.node: exclusion for exclusion in excluded[:NODES_SHOWN]}
-    told = faults_of(cluster)
-    rows = [(node, by_node.get(node.name), told.get(node.name)) for node in nodes[:NODES_SHOWN]]
-    return {"rows": rows, "cut": len(nodes) > NODES_SHOWN}
+    """How the nodes stand, in four counts, and the nodes themselves: all of them, or those of one count."""
+    return {"page": node_page(asked.the_cluster, asked.standing, asked.now), "cluster": asked.the_cluster}
 
 
 _MARKS = {event_type.value: kind for event_type, kind in MARKED.items()}
@@ -304,7 +296,8 @@ def address_of(panel: Panel, asked: Asked) -> str:
         job = asked.the_job
         return reverse("job-panel", args=[panel.name, asked.the_cluster.name, job.number, job.epoch])
     if panel.scope is Scope.CLUSTER:
-        return reverse("cluster-panel", args=[panel.name, asked.the_cluster.name])
+        chosen = f"?nodes={asked.standing}" if asked.standing else ""
+        return reverse("cluster-panel", args=[panel.name, asked.the_cluster.name]) + chosen
     return reverse("panel", args=[panel.name]) + (key_of(panel.scope, asked) if panel.scope is Scope.JOBS else "")
 
 

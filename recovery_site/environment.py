@@ -177,6 +177,12 @@ SETTINGS = (
         "Empty: the folder credentials in the state folder.",
     ),
     Setting(
+        "REKINDLE_HANDOFF_DIR",
+        "",
+        "Folder of the files that repair systems read: one line for each node that is handed over. "
+        "Empty: the folder hand-off in the state folder.",
+    ),
+    Setting(
         "REKINDLE_STORE_SECONDS",
         "10",
         "Time limit of one query to a log store.",

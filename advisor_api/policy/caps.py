@@ -2,7 +2,7 @@
 
 Caps (reference: attribution section 7.2, traps 15 and 16): not more nodes per incident than the policy says,
 not more than its share of the partition (but at least its minimum, so that a pool of four nodes works too),
-and never fewer available nodes than the job needs: older exclusions give way, a new one is not made.
+and never fewer available nodes than the job needs: the weakest exclusions give way, a new one is not made.
 """
 
 from advisor_api.policy.facts import Facts
@@ -57,11 +57,11 @@ def _cap_on(sure: tuple[str, ...], facts: Facts, policy: Policy) -> str:
 def kept_out(facts: Facts, new: tuple[str, ...] = ()) -> tuple[str, ...]:
     """All nodes that a restart leaves out: `new` ones, and the active exclusions as far as the need allows.
 
-    Where too few nodes would be left, the oldest exclusions give way first.
+    Where too few nodes would be left, the exclusions of the least weight give way first, of equal ones the older.
     """
     kept = list(new)
     left = _left_without(facts, new)
-    for excluded in facts.excluded:
+    for excluded in sorted(facts.excluded, key=lambda one: -one.weight):
         if excluded.node in kept:
             continue
         if excluded.available and left - 1 < facts.node_count:

@@ -27,10 +27,11 @@ class NamedNode:
 
 @dataclass(frozen=True)
 class Excluded:
-    """A node of the partition that is excluded at the moment."""
+    """A node of the partition that is excluded at the moment. `weight`: see `policy/weights.py`."""
 
     node: str
     available: bool = True
+    weight: float = 1.0
 
 
 @dataclass(frozen=True)
@@ -99,7 +100,7 @@ class Facts:
     partition_available: int = 0
     partition_restarts: int = 0  # in the partition within the policy's window: acted on, or handed out now
     user_restarts: int = 0  # the same for all jobs of its user
-    excluded: tuple[Excluded, ...] = field(default=())  # active ones of the partition, newest first
+    excluded: tuple[Excluded, ...] = field(default=())  # active ones of the partition
     jitter: float = 0.0  # this attempt's own share of the ±20 % that keep restarts apart
 
     @property

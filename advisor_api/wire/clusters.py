@@ -106,6 +106,7 @@ class Exclusion(Form):
     reason = serializers.CharField()
     owner = serializers.CharField()
     verdictId = serializers.UUIDField(source="verdict_id", allow_null=True)
+    confidence = serializers.FloatField()
     since = serializers.DateTimeField()
     until = serializers.DateTimeField()
     liftedAt = moment(source="lifted_at")

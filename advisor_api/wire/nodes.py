@@ -2,11 +2,15 @@
 
 from typing import Any
 
+from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
+from advisor_api.node_facts import Stands
+from advisor_api.node_standing import Standing
 from advisor_api.wire.clusters import Exclusion
 from advisor_api.wire.fields import Form, Int64, moment, names
 from advisor_api.wire.health_events import HealthEvent
+from advisor_api.wire.jobs import PageQuery
 from workloads.models import Node as NodeRow
 
 
@@ -17,6 +21,8 @@ class Node(Form):
     state = serializers.CharField()
     available = serializers.BooleanField()
     excluded = serializers.SerializerMethodField()
+    standing = serializers.SerializerMethodField()
+    standingBecause = serializers.SerializerMethodField()
     reason = serializers.CharField(allow_blank=True)
     reasonBy = serializers.CharField(source="reason_by", allow_blank=True)
     reasonAt = moment(source="reason_at")
@@ -28,6 +34,34 @@ class Node(Form):
         """Whether it is excluded now."""
         excluded: set[Any] = self.context.get("excluded", set())
         return node.name in excluded
+
+    @extend_schema_field(serializers.ChoiceField(choices=Standing.choices()))
+    def get_standing(self, node: NodeRow) -> str:
+        """Its field: in use or not, with evidence against it or without."""
+        return self._stands(node).standing.value
+
+    def get_standingBecause(self, node: NodeRow) -> str:
+        """Why, in a few words; empty for a node that is effective."""
+        return self._stands(node).why
+
+    def _stands(self, node: NodeRow) -> Stands:
+        found: dict[str, Stands] = self.context["standings"]
+        return found.get(node.name, Stands(Standing.EFFECTIVE, ""))
+
+
+class StandingCounts(Form):
+    """How many nodes of the cluster stand in each field."""
+
+    effective = serializers.IntegerField()
+    at_risk = serializers.IntegerField()
+    isolated = serializers.IntegerField()
+    stranded = serializers.IntegerField()
+
+
+class NodesQuery(PageQuery):
+    """A page of the nodes, or of those in one field."""
+
+    standing = serializers.ChoiceField(choices=Standing.choices(), default="", allow_blank=True)
 
 
 class AttemptOnNode(Form):
@@ -67,8 +101,9 @@ class NodeAnswer(Form):
 
 
 class NodesAnswer(Form):
-    """A page of nodes by name."""
+    """A page of nodes by name. `standings` counts all nodes of the cluster."""
 
     nodes = Node(many=True)
+    standings = StandingCounts()
     count = serializers.IntegerField()
     nextPageToken = serializers.CharField(allow_blank=True)

@@ -8,6 +8,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.utils import timezone
 
+from advisor_api.node_standing import Standing
 from audit.models import AuditEvent
 from console.asking import Asked
 from console.job_list import read_wanted
@@ -31,7 +32,9 @@ def asked_of(request: HttpRequest, cluster: str = "", number: int | None = None,
         if job is None:
             raise Http404("There is no job of that number on this cluster.")
     may = frozenset(name for name in SHAPING if user.has_perm(name))
-    return Asked(timezone.now(), may, found, job, read_wanted(request.GET))
+    standing = request.GET.get("nodes", "")
+    known = standing if standing in set(Standing) else ""
+    return Asked(timezone.now(), may, found, job, read_wanted(request.GET), known)
 
 
 def page(

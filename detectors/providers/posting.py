@@ -16,15 +16,27 @@ from detectors.providers.provider import NoAnswer, NothingYet
 from detectors.providers.told import shown
 
 BODY_LIMIT = 256 << 10  # bytes of one answer
+ANSWERED = frozenset({200, 204})
+ACCEPTED = frozenset({200, 201, 202, 204})
+"""Of whoever is only told something, and answers nothing."""
 PASSING = frozenset({408, 425, 429, 500, 502, 503, 504})
 USER_AGENT = "rekindle"
 
 
-def post(address: str, body: bytes, authorization: str, authorities: Path | None, seconds: float) -> bytes:
+def post(
+    address: str,
+    body: bytes,
+    authorization: str,
+    authorities: Path | None,
+    seconds: float,
+    *,
+    taken: frozenset[int] = ANSWERED,
+    key: str = "",
+) -> bytes:
     """The body of the answer, empty for one without content. Raises `NoAnswer`, or `NothingYet` when it may pass.
 
     `authorization` is a whole header value or empty; `authorities` a PEM file of those whose signature counts
-    instead of the system's.
+    instead of the system's. `taken`: the statuses of an answer; `key` is sent as `Idempotency-Key`.
     """
     parts = urlsplit(address)
     headers = {
@@ -34,6 +46,7 @@ def post(address: str, body: bytes, authorization: str, authorities: Path | None
         "Content-Type": "application/json",
         "User-Agent": USER_AGENT,
         **({"Authorization": authorization} if authorization else {}),
+        **({"Idempotency-Key": key} if key else {}),
     }
     cut = threading.Event()
     try:
@@ -43,7 +56,7 @@ def post(address: str, body: bytes, authorization: str, authorities: Path | None
         timer.start()
         try:
             connection.request("POST", parts.path or "/", body=body, headers=headers)
-            answer = _answer(connection)
+            answer = _answer(connection, taken)
         finally:
             timer.cancel()
             connection.close()
@@ -74,21 +87,21 @@ def _cut(connection: http.client.HTTPConnection, cut: threading.Event) -> None:
             open_one.shutdown(socket.SHUT_RDWR)
 
 
-def _answer(connection: http.client.HTTPConnection) -> bytes:
+def _answer(connection: http.client.HTTPConnection, fine: frozenset[int]) -> bytes:
     sock = connection.sock  # the response takes it over; the timer must still find it
     response = connection.getresponse()
     connection.sock = sock
     with response:
-        return _body(response)
+        return _body(response, fine)
 
 
-def _body(response: http.client.HTTPResponse) -> bytes:
+def _body(response: http.client.HTTPResponse, fine: frozenset[int]) -> bytes:
     if 300 <= response.status < 400:
         raise NoAnswer(f"it answered {response.status}: where it points to is not followed")
     taken = b"" if (response.length or 0) > BODY_LIMIT else response.read(BODY_LIMIT + 1)
     if (response.length or 0) > BODY_LIMIT or len(taken) > BODY_LIMIT:
         raise NoAnswer(f"its answer has more than {BODY_LIMIT >> 10} KB")
-    if response.status not in (200, 204):
+    if response.status not in fine:
         kind = NothingYet if response.status in PASSING else NoAnswer
         raise kind(f"it answered {response.status}: {shown(taken)}")
     if response.length:  # less came than the length that was announced

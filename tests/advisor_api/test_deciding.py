@@ -331,7 +331,7 @@ class TestFacts:
         Exclusion.objects.create(node="n07", until=NOW + seconds(9), **rows)
         Exclusion.objects.create(node="not-in-the-partition", until=NOW + seconds(9), **rows)
         facts = self.facts(decide(a_verdict(an_attempt(a_job(cluster)), **UNKNOWN), NOW))
-        assert facts["excluded"] == [{"node": "n07", "available": True}]
+        assert facts["excluded"] == [{"node": "n07", "available": True, "weight": 1.0}]
 
     def test_counters_look_at_earlier_attempts_of_this_job_alone(self) -> None:
         cluster = a_cluster()

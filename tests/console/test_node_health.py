@@ -6,6 +6,8 @@ import pytest
 from django.test import Client
 from pytest_django import DjangoAssertNumQueries
 
+from advisor_api.node_standing import Standing
+from advisor_api.standing_view import standings
 from console.evidence import quotes_from
 from console.node_health import faults_of
 from detectors.models import HealthEvent
@@ -61,3 +63,19 @@ def test_the_open_fault_stands_before_newer_ones_that_are_over(
 def test_what_others_told_stands_at_no_byte(stream: str, offset: int | None) -> None:
     (quote,) = quotes_from([{"stream": stream, "offset": 7, "line": "x", "host": "n03"}], ())
     assert (quote.offset, quote.host) == (offset, "n03")
+
+
+def test_four_counts_filter_the_nodes(as_viewer: Client, rows: Sample, now: datetime) -> None:
+    cluster = Cluster.objects.get(name="demo")
+    told(cluster, now, node="n05")
+    whole = as_viewer.get("/clusters/demo").content.decode()
+    assert all(f"?nodes={one.value}" in whole for one in Standing)
+    some = as_viewer.get("/clusters/demo?nodes=at_risk").content.decode()
+    assert "/panels/cluster_nodes/demo?nodes=at_risk" in some  # and stays so when it is fetched again
+    page = as_viewer.get("/panels/cluster_nodes/demo?nodes=at_risk").content.decode()
+    assert 'aria-current="true"' in page
+    assert page.count("<tr id=") == sum(one.standing == "at_risk" for one in standings(cluster, now).values()) > 0
+    assert "an open fault: GpuXidError&lt;script&gt;" in page
+    assert EVIL not in page
+    everything = as_viewer.get("/panels/cluster_nodes/demo?nodes=%3Cb%3E").content.decode()
+    assert everything.count("<tr id=") == cluster.nodes.count()

@@ -1,0 +1,74 @@
+"""How does an administrator say who is told about excluded nodes? Every change is an event of the trail."""
+
+from typing import TYPE_CHECKING, Any
+
+from django.contrib import admin
+from django.forms import ModelForm
+from django.http import HttpRequest
+from django.utils import timezone
+
+from advisor_api.repair_models import RepairRecord, RepairSystem
+from audit.actor_kind import ActorKind
+from audit.event_type import EventType
+from audit.level import Level
+from audit.read_only import ReadOnlyAdmin
+from audit.trail import Actor, Entry, record
+from workloads.subjects import subject_of_cluster
+
+if TYPE_CHECKING:
+    Base = admin.ModelAdmin[RepairSystem]
+    Form = ModelForm[RepairSystem]
+else:  # takes no type argument when it runs
+    Base = admin.ModelAdmin
+    Form = ModelForm
+
+
+@admin.register(RepairSystem)
+class RepairSystemAdmin(Base):
+    """Repair systems. What they were told stands in *Repair records*."""
+
+    list_display = ("name", "cluster", "kind", "file", "address", "enabled")
+    list_filter = ("cluster", "kind", "enabled")
+    list_select_related = ("cluster",)
+    search_fields = ("name", "address", "file")
+    fields = ("cluster", "name", "kind", "file", "address", "credential", "timeout_seconds", "enabled")
+
+    def get_readonly_fields(self, request: HttpRequest, obj: RepairSystem | None = None) -> tuple[str, ...]:
+        """Whose it is, and what it is called in the trail."""
+        return ("cluster", "name") if obj else ()
+
+    def has_delete_permission(self, request: HttpRequest, obj: RepairSystem | None = None) -> bool:
+        """Nobody: it is unticked instead, and what it was told keeps its place."""
+        return False
+
+    def save_model(self, request: HttpRequest, obj: RepairSystem, form: Form, change: bool) -> None:
+        """Store it, and write one event that says what changed."""
+        changed = list(form.changed_data)
+        if change and not changed:
+            return
+        super().save_model(request, obj, form, change)
+        person = request.user.get_username()
+        what = f"changed {', '.join(changed)} of" if change else "added"
+        payload: dict[str, Any] = {
+            "repair_system": obj.name,
+            "before": {name: form.initial.get(name) for name in changed} if change else {},
+            "after": {name: getattr(obj, name) for name in self.fields if name != "cluster"},
+        }
+        entry = Entry(
+            type=EventType.CONFIGURATION,
+            subject=subject_of_cluster(obj.cluster),
+            actor=Actor(ActorKind.PERSON, person),
+            sentence=f"{person} {what} the repair system {obj.name} of cluster {obj.cluster.name}.",
+            level=Level.WARNING,
+            payload=payload,
+        )
+        record([entry], timezone.now())
+
+
+@admin.register(RepairRecord)
+class RepairRecordAdmin(ReadOnlyAdmin):
+    """What repair systems were told of which node, and what came of it."""
+
+    list_display = ("made_at", "name", "node", "deed", "outcome", "tries", "said", "over_at")
+    list_filter = ("outcome", "deed", "name")
+    search_fields = ("=node", "=key")

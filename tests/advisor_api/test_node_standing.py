@@ -1,0 +1,103 @@
+"""Does each node stand in the field that its facts say, purely, in the API, and in a fixed number of queries?"""
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from advisor_api.excluding import exclude, lift
+from advisor_api.node_facts import Excluded, NodeFacts, stands
+from advisor_api.node_standing import Standing
+from advisor_api.standing_view import counted, standings
+from detectors.models import HealthEvent, Stay
+from tests.advisor_api.conftest import Api
+from tests.advisor_api.world import NOW, OPERATOR, a_cluster, a_job, an_attempt
+from workloads.models import Node
+
+EARLIER, LATER = NOW - timedelta(hours=2), NOW - timedelta(hours=1)
+DRAIN = {"words": frozenset({"idle", "drain"})}
+CASES: list[tuple[str, dict[str, Any], str]] = [
+    ("idle and nothing known", {"words": frozenset({"idle"})}, "effective"),
+    ("a fault that somebody told", {"fault": "GpuXidError"}, "at_risk"),
+    ("blamed an hour ago", {"blamed_at": LATER}, "at_risk"),
+    ("blamed, and started anew since", {"blamed_at": EARLIER, "booted_at": LATER}, "effective"),
+    ("blamed, and given back since", {"blamed_at": EARLIER, "given_back_at": LATER}, "effective"),
+    ("given back, and blamed again", {"blamed_at": LATER, "given_back_at": EARLIER}, "at_risk"),
+    ("blamed two days ago", {"blamed_at": NOW - timedelta(days=2)}, "effective"),
+    ("named by an open incident", {"incident_at": LATER}, "at_risk"),
+    ("named by an incident, started since", {"incident_at": EARLIER, "booted_at": LATER}, "effective"),
+    ("excluded by a person", {"exclusions": (Excluded(),)}, "isolated"),
+    ("excluded for a failure", {"exclusions": (Excluded(EARLIER),)}, "isolated"),
+    ("excluded, and the fault is cleared", {"exclusions": (Excluded(EARLIER, cleared=True),)}, "stranded"),
+    ("excluded, and started anew since", {"exclusions": (Excluded(EARLIER),), "booted_at": LATER}, "stranded"),
+    ("one reason is over, another holds", {"exclusions": (Excluded(EARLIER, True), Excluded())}, "isolated"),
+    ("cleared, and another fault is open", {"exclusions": (Excluded(EARLIER, True),), "fault": "x"}, "isolated"),
+    ("drained with a reason", {**DRAIN, "reason": "fan", "reason_at": LATER, "booted_at": EARLIER}, "isolated"),
+    (
+        "drained, started anew since",
+        {**DRAIN, "reason": "fan", "reason_at": EARLIER, "booted_at": LATER},
+        "stranded",
+    ),
+    ("drained without a word", DRAIN, "stranded"),
+    ("down without a word", {"words": frozenset({"down"})}, "isolated"),
+    ("in maintenance", {"words": frozenset({"maint", "idle"})}, "isolated"),
+    ("a reason left behind on a node in use", {"words": frozenset({"idle"}), "reason": "old"}, "effective"),
+]
+
+
+@pytest.mark.parametrize(("name", "facts", "field"), CASES)
+def test_the_field_of_a_node(name: str, facts: dict[str, Any], field: str) -> None:
+    found = stands(NodeFacts(**facts), NOW)
+    assert found.standing == field
+    assert bool(found.why) is (field != "effective")
+
+
+@pytest.mark.parametrize("out", [True, False])
+@pytest.mark.parametrize("evidence", [True, False])
+def test_the_four_fields_are_the_two_questions(out: bool, evidence: bool) -> None:
+    fields = {
+        (False, False): "effective",
+        (False, True): "at_risk",
+        (True, True): "isolated",
+        (True, False): "stranded",
+    }
+    assert Standing.of(out=out, evidence=evidence) == fields[out, evidence]
+
+
+@pytest.mark.django_db
+def test_a_cluster_s_nodes_from_its_rows(django_assert_max_num_queries: Any) -> None:
+    cluster = a_cluster(nodes=6)
+    exclude(cluster, "n01", reason="fan", until=NOW + timedelta(hours=1), actor=OPERATOR, now=NOW)
+    HealthEvent.objects.create(
+        cluster=cluster, node="n02", check_name="X", fatal=True, key="1", happened_at=NOW, received_at=NOW
+    )
+    stay = {"cluster": cluster, "attempt": an_attempt(a_job(cluster)), "seconds": 1.0}
+    Stay.objects.create(node="n03", ended_at=LATER, fate="blamed", **stay)
+    Stay.objects.create(node="n04", ended_at=LATER, fate="unharmed", **stay)
+    Node.objects.filter(name="n05").update(state="idle+drain", available=False)
+    with django_assert_max_num_queries(8):
+        found = standings(cluster, NOW)
+    fields = {name: one.standing.value for name, one in found.items()}
+    assert fields == {
+        "n01": "isolated",
+        "n02": "at_risk",
+        "n03": "at_risk",
+        "n04": "effective",
+        "n05": "stranded",
+        "n06": "effective",
+    }
+    assert [counted(found)[one] for one in Standing] == [2, 2, 1, 1]
+    row = exclude(cluster, "n03", reason="fan", until=NOW + timedelta(hours=1), actor=OPERATOR, now=NOW)
+    lift(row, OPERATOR, NOW)
+    assert standings(cluster, NOW)["n03"].standing == "effective"
+
+
+@pytest.mark.django_db
+def test_the_api_counts_and_filters(api: Api) -> None:
+    Node.objects.filter(name="n05").update(state="idle+drain", available=False)
+    answer = api.get("/v1/nodes?standing=stranded").json
+    assert [(node["name"], node["standing"]) for node in answer["nodes"]] == [("n05", "stranded")]
+    assert (answer["standings"]["stranded"], answer["standings"]["isolated"]) == (1, 0)
+    assert api.get("/v1/nodes").json["count"] > 1
+    assert api.get("/v1/nodes/n05").json["node"]["standingBecause"] == "drain"
+    assert api.get("/v1/nodes?standing=lost").status == 400
