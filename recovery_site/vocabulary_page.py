@@ -1,5 +1,6 @@
 """What does `docs/vocabulary.md` say? Every word that is stored, served or shown, read off the enums."""
 
+from advisor_api.node_standing import Standing
 from advisor_api.policy.advice_state import AdviceState
 from advisor_api.policy.level import PolicyLevel
 from advisor_api.policy.operation import Operation
@@ -45,6 +46,7 @@ ENUMS: tuple[type[Word], ...] = (
     EventType,
     Level,
     ActorKind,
+    Standing,
     Sight,
     Shown,
     Scope,
