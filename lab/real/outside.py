@@ -147,7 +147,8 @@ def prolog_fail(scene: Scene, words: Sequence[str]) -> Proof:
         at = scene.slurm.prolog_failed_at(node)
         if at is None or not scene.jobs:
             return None
-        return Injected(scene.case, scene.jobs[0], _ended(scene), "prolog_fail", at, (node,))
+        number = scene.jobs[0]  # such an attempt is queued again at once, also while it is listed as completing
+        return Injected(scene.case, number, max(0, scene.attempt(number) - 1), "prolog_fail", at, (node,))
 
     return failed
 
