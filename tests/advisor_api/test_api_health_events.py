@@ -25,7 +25,7 @@ from detectors.reading import read_attempts
 from schedulers.states import JobState
 from tests.advisor_api.conftest import Api
 from tests.advisor_api.world import a_job, a_token, an_attempt
-from workloads.models import Attempt
+from workloads.models import Attempt, Node
 
 pytestmark = pytest.mark.django_db
 PATH = "/v1/health-events"
@@ -316,3 +316,26 @@ def test_a_live_attempt_gets_a_proposal_and_nothing_is_done(api: Api) -> None:
     assert not Sequence.objects.exists()
     assert not Exclusion.objects.exists()
     assert api.get("/v1/advice", "controller").json["advice"] == []
+
+
+def test_the_checker_that_names_a_node_gives_it_back(api: Api) -> None:
+    """From the fault by the verdict and its exclusion to the event that clears it, each made by what makes it."""
+    Node.objects.bulk_create(
+        Node(cluster=api.cluster, name=f"x{i}", state="idle", partitions=["main"], seen_at=timezone.now())
+        for i in range(40)
+    )
+    attempt = an_attempt(a_job(api.cluster), now=timezone.now())
+    push(api, sentinel(generatedTimestamp=ago(2)))
+    verdict = judge(Attempt.objects.select_related("job__cluster").get(pk=attempt.pk), timezone.now())
+    assert verdict is not None
+    advice = decide(verdict, timezone.now())
+    assert advice is not None
+    assert (advice.operation, advice.excluded_nodes) == ("restart", ["n03"])
+    push(api, sentinel(checkName="DiskFull", isHealthy=True, isFatal=False, generatedTimestamp=ago(-1)))
+    assert Exclusion.objects.get().lifted_at is None
+    healthy = {"isHealthy": True, "isFatal": False, "errorCode": [], "generatedTimestamp": ago(-1)}
+    assert push(api, sentinel(**healthy)).json["cleared"] == 1
+    row = Exclusion.objects.get()
+    assert (row.lifted_at is not None, row.lifted_by) == (True, "ingest")
+    event = AuditEvent.objects.filter(type=EventType.EXCLUSION.value).latest("id")
+    assert event.sentence == "n03 may be used again: what it was excluded for is cleared (GpuXidError)."

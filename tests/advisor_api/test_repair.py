@@ -5,6 +5,7 @@ import json
 import os
 import stat
 import threading
+import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime, timedelta
@@ -14,14 +15,17 @@ from typing import Any
 import pytest
 from django.conf import settings
 from django.core.exceptions import ValidationError
-from django.test import override_settings
+from django.test import Client, override_settings
+from django.utils import timezone
 
 from advisor_api.excluding import exclude, lift
 from advisor_api.models import Exclusion
 from advisor_api.repair_file import FileTrouble, append
 from advisor_api.repair_models import RepairRecord, RepairSystem
 from advisor_api.repair_records import GIVEN_UP, claim, due_records
-from advisor_api.repair_sending import hand_over
+from advisor_api.repair_sending import PLACES, hand_over, start_due
+from audit.event_type import EventType
+from audit.models import AuditEvent
 from schedulers.states import JobState
 from tests.advisor_api.world import NOW, OPERATOR, a_cluster, a_job, an_attempt
 from workloads.models import Cluster, Node
@@ -279,3 +283,48 @@ class TestFile:
     def test_a_name_leads_nowhere_else(self, tmp_path: Path, name: str) -> None:
         with pytest.raises(FileTrouble):
             append(tmp_path, name, {"key": "1"}, again=False)
+
+
+@pytest.mark.django_db
+class TestAdmin:
+    PATH = "/admin/advisor_api/repairsystem"
+
+    def test_added_changed_and_never_deleted_with_an_event_each(self, admin_client: Client) -> None:
+        cluster = a_cluster()
+        form = {"cluster": cluster.pk, "name": "shop", "kind": "file", "file": "n.jsonl", "timeout_seconds": 10}
+        assert admin_client.post(f"{self.PATH}/add/", {**form, "enabled": "on"}).status_code == 302
+        system = RepairSystem.objects.get()
+        change = f"{self.PATH}/{system.pk}/change/"
+        assert admin_client.post(change, {**form, "file": "m.jsonl", "enabled": "on"}).status_code == 302
+        assert admin_client.post(change, {**form, "file": "../m.jsonl"}).status_code == 200
+        assert admin_client.post(f"{self.PATH}/{system.pk}/delete/", {"post": "yes"}).status_code == 403
+        events = AuditEvent.objects.filter(type=EventType.CONFIGURATION.value).order_by("id")
+        assert [event.sentence for event in events] == [
+            "admin added the repair system shop of cluster demo.",
+            "admin changed file of the repair system shop of cluster demo.",
+        ]
+        assert RepairSystem.objects.get().file == "m.jsonl"
+
+    def test_what_came_is_shown(self, admin_client: Client, folder: Path) -> None:
+        cluster = a_cluster()
+        a_system(cluster)
+        out(cluster)
+        sweep(NOW)
+        page = admin_client.get("/admin/advisor_api/repairrecord/").content.decode()
+        assert "Handed over" in page
+
+
+@pytest.mark.django_db(transaction=True)
+def test_the_sweep_sends_in_threads_of_their_own(folder: Path) -> None:
+    now = timezone.now()
+    cluster = a_cluster(now=now)
+    a_system(cluster)
+    for node in ("n01", "n02", "n03"):
+        exclude(cluster, node, reason="fan", until=now + HOUR, actor=OPERATOR, now=now)
+    for _ in range(100):
+        start_due(timezone.now())
+        RepairRecord.objects.filter(outcome="waiting", tries__gt=0, said__gt="").update(due_at=now)
+        if RepairRecord.objects.filter(outcome="sent").count() == 3 and not PLACES.taken:
+            break
+        time.sleep(0.05)
+    assert sorted(one["node"] for one in lines(folder / "nodes.jsonl")) == ["n01", "n02", "n03"]
