@@ -56,7 +56,7 @@ def test_trap_01_the_same_error_said_by_the_job_itself_is_one(stage: Stage) -> N
 def test_trap_02_a_watcher_that_is_silent_for_an_hour_is_left_alone(
     stage: Stage, name: str, advised: list[str]
 ) -> None:
-    """The controller runs as a job: it says hello and makes no steps. Under another name a person is asked at last."""
+    """The controller runs as a job: it says hello and makes no steps. By another name a person is asked."""
     stage.submit(name=name, nodes=("n01",), node_count=1)
     stage.say("controller: cluster demo, mode action, polls each 15 s")
     stage.wait(3600, every=60)
