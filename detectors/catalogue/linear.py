@@ -132,12 +132,12 @@ class Many:
         """`needs`: by number, a text of every match, for patterns that hold none of three characters."""
         self._owners: dict[bytes, list[int]] = {}
         self._always: list[int] = []
-        self._digitless: dict[int, Exact] = {}
+        self._digitless: dict[int, str | Exact | None] = {}  # compiled at the first use: most are never asked for
         for number, pattern in enumerate(patterns):
             need = (needs or {}).get(number)
             self._own(number, frozenset({need.encode()}) if need else literals(pattern))
             if (blind := without_digits(pattern)) is not None:
-                self._digitless[number] = Exact(blind)
+                self._digitless[number] = blind
         self._texts = list(self._owners)
         set_ = re2.Set.SearchSet(options())
         for text in self._texts:
@@ -175,7 +175,17 @@ class Many:
 
     def _may_be_in(self, number: int, bare: bytes) -> bool:
         exact = self._digitless.get(number)
+        if isinstance(exact, str):
+            exact = self._digitless[number] = _exact(exact)
         return exact is None or exact.search(bare) is not None
+
+
+def _exact(pattern: str) -> Exact | None:
+    """The pattern, compiled; `None` when it makes no sense, so that nothing is ruled out by it."""
+    try:
+        return Exact(pattern)
+    except UnsafePattern:
+        return None
 
 
 def has_literal(pattern: str) -> bool:

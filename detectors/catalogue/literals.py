@@ -5,6 +5,7 @@ out. The longest such texts are taken. What is not understood breaks the run of 
 less than the pattern does, never for more.
 """
 
+import functools
 import re
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
@@ -46,6 +47,7 @@ _ANYTHING = _Part()
 _EMPTY = _Part(exact=frozenset({""}))
 
 
+@functools.lru_cache(maxsize=4096)
 def literals(pattern: str) -> frozenset[bytes] | None:
     """The texts as UTF-8; `None` when the pattern holds none of `SHORTEST` characters, or is not understood."""
     reader = _Pattern(pattern.encode().decode("latin-1"))

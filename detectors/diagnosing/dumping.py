@@ -86,7 +86,7 @@ def read_dumps(dumps: Sequence[Dump], pool: Executor | None) -> Dumps:
 def _read(dump: Dump) -> tuple[Recording | str, int]:
     """The recording or why there is none; and how many bytes were read."""
     try:
-        with opened(dump.place, BytesIO()) as stream:
+        with opened(dump.place, BytesIO(), as_text=False) as stream:
             content = stream.read(LARGEST + 1)
         return recording(content, dump.place.name, dump.rank, dump.host or ""), len(content)
     except (Unreadable, BadDump) as error:
@@ -100,7 +100,7 @@ def _meant(place: Place) -> bool:
         return False
     with suppress(OSError, ValueError, Unreadable, *BROKEN):
         if stat.S_ISREG(place.path.stat().st_mode):
-            with opened(Place(place.name, place.path), BytesIO()) as stream:
+            with opened(Place(place.name, place.path), BytesIO(), as_text=False) as stream:
                 return looks_recorded(stream.peek(PEEK)[:PEEK])
     return False
 

@@ -10,15 +10,13 @@ from detectors.catalogue.hang import SIGNATURE as SILENCE
 from detectors.catalogue.records import Context, Finding, Outcome, Progress, Record
 from detectors.catalogue.turning import FORMAT, READER, turn
 from detectors.diagnosing.accounting import Told
+from detectors.diagnosing.asking import BEGINNING, MOVES, REPEATED, REPETITIONS
 from detectors.diagnosing.merging import Merger, Placed
-from detectors.diagnosing.sifting import MOVES, REPEATED
 from schedulers.states import FINAL, LIVE, JobState
 from workloads.limits import effective_limits
 
 A_TURN = 20_000  # lines
 A_TURN_BYTES = 8 << 20  # characters
-REPETITIONS = 5  # of one speaker: so many lines are kept as evidence of a symptom
-BEGINNING = 32  # characters of a line that tell who speaks
 SPEAKERS_KEPT = 20_000
 _NO_DIGITS = str.maketrans("", "", "0123456789")
 
@@ -71,6 +69,7 @@ def fold(merger: Merger, told: Told, named: Sequence[str]) -> Found:
         states = outcome.states
         found.take(outcome, numbers)
         found.hosts, found.until = hosts, max(found.until, records[-1].read_at)
+    found.passed_over += merger.passed_over
     found.until = max(filter(None, (found.until, told.until)))
     return _to_the_end(found, states, replace(base, nodes=found.hosts), told)
 

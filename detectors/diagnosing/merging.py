@@ -41,7 +41,7 @@ Placed = tuple[datetime, int, Stream, Row]
 
 
 class Merger:
-    """Reads streams once. `hosts`, `newest_at`, `size` and `troubles` grow while `rows` is taken."""
+    """Reads streams once. `hosts`, `newest_at`, `size`, `passed_over` and `troubles` grow while `rows` is taken."""
 
     def __init__(
         self,
@@ -55,6 +55,7 @@ class Merger:
         self.hosts: dict[str, None] = {}
         self.newest_at: datetime | None = None
         self.size = 0
+        self.passed_over = 0  # repetitions that were left out before they got here
         self.dated = 0  # streams that show when they were written
         self.troubles: list[str] = []
 
@@ -97,11 +98,12 @@ class Merger:
     def _sifted(self, stream: Stream) -> Iterator[Sifted]:
         """The blocks of a stream, sifted, in their order; a few are under way at a time."""
         waiting: deque[Sifted | Future[Sifted]] = deque()
+        alone = len(self._streams) == 1
         for block in stream.blocks:
             if self._pool is None:
-                waiting.append(sift(block, stream.clock, self._ask_hosts))
+                waiting.append(sift(block, stream.clock, self._ask_hosts, alone))
             else:
-                waiting.append(self._pool.submit(sift, block, stream.clock, self._ask_hosts))
+                waiting.append(self._pool.submit(sift, block, stream.clock, self._ask_hosts, alone))
             if len(waiting) > self._ahead:
                 yield self._taken(stream, waiting.popleft())
         while waiting:
@@ -114,6 +116,7 @@ class Merger:
                 self.hosts.setdefault(host)
         self.newest_at = max((at for at in (self.newest_at, done.last_at) if at is not None), default=None)
         self.size += done.size
+        self.passed_over += done.passed_over
         if done.broken:
             self.troubles.append(f"{stream.name}: {done.broken}")
         self._seen(self.size)

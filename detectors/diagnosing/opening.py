@@ -6,7 +6,9 @@ told by their first bytes, not by their names.
 """
 
 import bz2
+import codecs
 import gzip
+import io
 import lzma
 import os
 import stat
@@ -27,6 +29,8 @@ BROKEN = (OSError, EOFError, zlib.error, lzma.LZMAError, ValueError)
 """What a packed file raises that breaks off or is damaged."""
 
 _GZIP, _BZIP2, _XZ, _ZSTD = b"\x1f\x8b", b"BZh", b"\xfd7zXZ\x00", b"\x28\xb5\x2f\xfd"
+_WIDE = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+_CONTROLS = frozenset(range(32)) - frozenset(b"\t\n\v\f\r\b\a\x1b")
 
 
 class Unreadable(Exception):
@@ -63,8 +67,8 @@ def places_of(names: Sequence[str]) -> tuple[list[Place], list[str]]:
     return places[:FILES_LIMIT], left_out
 
 
-def opened(place: Place, stdin: BinaryIO) -> BufferedReader:
-    """The unpacked content. Raises `Unreadable`."""
+def opened(place: Place, stdin: BinaryIO, as_text: bool = True) -> BufferedReader:
+    """The unpacked content; `as_text`: in UTF-8, and only when it may be text. Raises `Unreadable`."""
     try:
         raw = cast(BufferedReader, stdin) if place.path is None else open(place.path, "rb")  # noqa: SIM115
     except (OSError, ValueError) as error:
@@ -74,7 +78,9 @@ def opened(place: Place, stdin: BinaryIO) -> BufferedReader:
         if head.startswith(_ZSTD):
             raise Unreadable("it is packed with zstd, which is not understood here: unpack it first")
         unpacked = _unpacked(raw, head)
-        if unpacked is None and place.in_folder and b"\0" in head:
+        if as_text and unpacked is None and head.startswith(_WIDE):
+            return io.BufferedReader(_Narrowed(raw))
+        if as_text and unpacked is None and ((place.in_folder and b"\0" in head) or _is_no_text(place, head)):
             raise Unreadable("it is no text")
     except OSError as error:
         raw.close()
@@ -106,6 +112,47 @@ class _Unpacked(BufferedReader):
         """Both."""
         super().close()
         self._packed.close()
+
+
+class _Narrowed(io.RawIOBase):
+    """UTF-16, which consoles and editors of some desktops write, as UTF-8."""
+
+    def __init__(self, wide: BufferedReader) -> None:
+        self._wide = wide
+        self._decoder = codecs.getincrementaldecoder("utf-16")("replace")
+        self._rest = b""
+
+    def readable(self) -> bool:
+        """Always."""
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        """The next bytes; 0 at the end."""
+        while not self._rest:
+            got = self._wide.read(PEEK)
+            self._rest = self._decoder.decode(got, final=not got).encode("utf-8", "replace")
+            if not got:
+                break
+        taken = self._rest[: len(buffer)]
+        self._rest = self._rest[len(taken) :]
+        buffer[: len(taken)] = taken
+        return len(taken)
+
+    def close(self) -> None:
+        """The file as well."""
+        super().close()
+        self._wide.close()
+
+
+def _is_no_text(place: Place, head: bytes) -> bool:
+    """Whether what somebody named by itself is certainly none: bytes of all kinds, or a source of zeros.
+
+    A log may hold bytes of no encoding, and zeros where a file system lost what was written.
+    """
+    if not head.strip(b"\0"):
+        return bool(head) and place.path is not None and not place.path.is_file()
+    wrong = head.decode("utf-8", "replace").count("\ufffd")
+    return wrong > len(head) // 10 and sum(byte in _CONTROLS for byte in head) > len(head) // 50
 
 
 def _unpacked(raw: BufferedReader, head: bytes) -> BufferedReader | None:

@@ -1,8 +1,9 @@
 """What do some files tell about one attempt? From names to a diagnosis."""
 
+import gc
 import resource
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from itertools import chain
@@ -70,7 +71,7 @@ def read(asked: Asked) -> Answer:
         return Answer(None, Found(), [], troubles=troubles)
     matcher()  # compiled before the processes part
     named = [host for host in (*(one.host for one in streams), *(one.host for one in dumps)) if host is not None]
-    with workers(large) as pool:
+    with _few_collections(), workers(large) as pool:
         recorded = read_dumps(dumps, pool)
         troubles += recorded.troubles
         if not streams and not recorded.by_rank:
@@ -101,6 +102,17 @@ def _stream(asked: Asked, place: Place, number: int, size: int) -> tuple[Stream,
     clock = Clock(reference, 0.0, latest)
     clock = replace(clock, zone_seconds=_zone(first.content, clock, asked.told.started_at))
     return Stream(place.name, number, chain([first], parts), clock, host, rank), first
+
+
+@contextmanager
+def _few_collections() -> Iterator[None]:
+    """Millions of short-lived rows hold no circles: looking for some costs a fifth of the time."""
+    before = gc.get_threshold()
+    gc.set_threshold(200_000, 20, 100)
+    try:
+        yield
+    finally:
+        gc.set_threshold(*before)
 
 
 def _zone(content: bytes, clock: Clock, started_at: datetime | None) -> float:

@@ -2,7 +2,7 @@
 
 A block is sifted without knowledge of the others, so that several can be at once. What is kept is at least what a
 reader of all lines would have looked at a second time; what is left out says nothing. The filter is the
-catalogue's own.
+catalogue's own: one pass over the block, and a closer look at the lines where it finds something.
 """
 
 import functools
@@ -10,18 +10,18 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from itertools import accumulate
+from itertools import accumulate, count
+from operator import add
 
 from detectors.catalogue.catalogue import catalogue
-from detectors.catalogue.cleaning import clean
+from detectors.catalogue.cleaning import NOTHING, UNSURE, clean, said_by, wrapped
+from detectors.catalogue.digits import SHAPE
 from detectors.catalogue.entries import FAULTS
-from detectors.catalogue.linear import encoded
 from detectors.catalogue.looking import MARKS
-from detectors.catalogue.matching import matcher
 from detectors.catalogue.records import LINE_LIMIT
 from detectors.catalogue.stamps import parse
 from detectors.catalogue.texts import text_of
-from detectors.catalogue.tracebacks import Tracebacks
+from detectors.diagnosing.asking import KEEP, MOVES, REPEATED, Often, Sieve, asked
 from detectors.diagnosing.blocks import Block
 from detectors.diagnosing.speakers import hosts_of
 from detectors.sources.lines import split
@@ -32,10 +32,7 @@ ASKED_AT_MOST = 5_000  # lines of a block that are asked for hosts
 ASKED_ALIKE = 300  # of those that differ in numbers alone
 TAIL = 64  # lines at the end of a block in which its last time is looked for
 
-KEEP, REPEATED, MOVES = 0, 1, 2
-_HEADS = (b"Traceback (most", b"Exception ignored in")
 _CLOCK_TIME = re.compile(rb"\d\d:\d\d:\d\d")
-_LABELLED = re.compile(r"(?P<label>[A-Za-z][\w.\-]{0,64}): (?P<rest>.*)", re.ASCII | re.DOTALL)
 
 
 @dataclass(frozen=True)
@@ -64,7 +61,8 @@ class Row:
 
 @dataclass(frozen=True)
 class Sifted:
-    """What is left of a block. `last_at`: its newest time. `hosts`: those that its lines speak of."""
+    """What is left of a block. `last_at`: its newest time. `hosts`: those that its lines speak of. `passed_over`:
+    repetitions that were left out."""
 
     rows: tuple[Row, ...]
     size: int
@@ -73,23 +71,35 @@ class Sifted:
     hosts: tuple[str, ...]
     last: bool
     broken: str
+    passed_over: int = 0
 
 
 Lines = Sequence[tuple[int, bytes]]
 
 
-def sift(block: Block, clock: Clock, ask_hosts: bool) -> Sifted:
-    """The lines of a block that may say anything, and its last one."""
+def sift(block: Block, clock: Clock, ask_hosts: bool, alone: bool = False) -> Sifted:
+    """The lines of a block that may say anything, and its last one.
+
+    `alone`: no other stream is read, so that what a speaker repeats while nothing moves can be left out at once.
+    """
     lines = _lines(block)
-    sieve = _Sieve(block.lead)
+    sieve, often = Sieve(block.lead), Often()
     kept: list[_Kept] = []
-    for index, (_offset, line) in enumerate(lines):
+    telling: list[bytes] = []
+    looked_at = -1
+    for index in asked(block, [offset for offset, _line in lines], sieve):
+        line = lines[index][1]
         found = sieve.found(line)
-        if found is not None:
-            kept.append(_Kept(index, _may_name(found, len(lines) > FEW), _sort(found, sieve.going_on)))
-    telling = [lines[one.index][1] for one in kept if one.may_name] if ask_hosts else []
+        if found is None:
+            continue
+        looked_at = index
+        may_name, sort = _may_name(found, len(lines) > FEW), _sort(found, sieve.going_on)
+        if may_name and ask_hosts:
+            telling.append(line)
+        if not (alone and often.is_too_often(line, sort)):
+            kept.append(_Kept(index, may_name, sort))
     closing = next((index for index in range(len(lines) - 1, -1, -1) if lines[index][1].strip()), None)
-    if closing is not None and (not kept or kept[-1].index < closing):
+    if closing is not None and looked_at < closing:
         kept.append(_Kept(closing, False, KEEP))
     times = _times(lines, kept, clock)
     return Sifted(
@@ -100,6 +110,7 @@ def sift(block: Block, clock: Clock, ask_hosts: bool) -> Sifted:
         hosts=_hosts(telling, clock.reference),
         last=block.last,
         broken=block.broken,
+        passed_over=often.count,
     )
 
 
@@ -124,62 +135,6 @@ class _Kept:
     index: int
     may_name: bool
     sort: int
-
-
-class _Sieve:
-    """Lines in their order; an error report that has begun keeps every line until it ends.
-
-    `going_on`: the line looked at last is a part of one, or of a line that was cut.
-    """
-
-    def __init__(self, lead: bytes) -> None:
-        self.going_on = False
-        self._candidates = matcher().candidates
-        self._reports = Tracebacks({})
-        self._labels: set[str] = set()
-        self._partial = clean(text_of(lead.rstrip(b"\n").rpartition(b"\n")[2])).partial
-        starts = [at for at in (lead.find(head) for head in _HEADS) if at >= 0]
-        if starts:
-            for line in lead[lead.rfind(b"\n", 0, min(starts)) + 1 :].split(b"\n"):
-                self._follow(line, text_of(line))
-
-    def found(self, line: bytes) -> Sequence[int] | None:
-        """The numbers of the patterns that the line may hold; `None` when it says nothing."""
-        if not line.isascii() or self._reports.open or self._partial or b"\x1b" in line or b"\r" in line:
-            return self._wrapped(line)
-        if line[:1].isdigit() and b" P " in line[:64]:
-            return self._wrapped(line)
-        found = self._candidates(line)
-        if not found:
-            return None
-        if b"Traceback (most" in line or b"Exception ignored in" in line:
-            self._follow(line, text_of(line))
-        return found
-
-    def _wrapped(self, line: bytes) -> Sequence[int] | None:
-        """A line with colours, a part of one, or one while an error report goes on."""
-        text = text_of(line)
-        going_on, part = bool(self._reports.open), self._partial
-        cleaned = clean(text)
-        self._partial = cleaned.partial
-        found = self._candidates(encoded(text)) or self._candidates(encoded(cleaned.text))
-        begins = any(head in line for head in _HEADS)
-        if going_on or begins:
-            self._follow(line, text)
-        self.going_on = going_on or begins or part or cleaned.partial
-        return found if found or going_on or part or cleaned.partial else None
-
-    def _follow(self, line: bytes, text: str) -> None:
-        """What the reader of all lines would make of the error reports that are open."""
-        cleaned = clean(text)
-        label, said = cleaned.said.label, cleaned.text
-        named = _LABELLED.match(said)
-        if named is not None:
-            if named["rest"].startswith(("Traceback (most", "Exception ignored in")) and len(self._labels) < 256:
-                self._labels.add(named["label"])
-            if named["label"] in self._labels:
-                label, said = f"{label}|{named['label']}", clean(named["rest"]).text
-        self._reports.see(label, said)
 
 
 def _may_name(found: Sequence[int], many: bool) -> bool:
@@ -213,7 +168,7 @@ def _lines(block: Block) -> Lines:
     if not block.skipping and max(map(len, pieces)) <= LINE_LIMIT:
         if not pieces[-1]:
             pieces.pop()
-        return list(zip(accumulate((len(one) + 1 for one in pieces), initial=block.start), pieces, strict=False))
+        return list(zip(map(add, accumulate(map(len, pieces), initial=block.start), count()), pieces, strict=False))
     return list(_cut_lines(block))
 
 
@@ -232,11 +187,17 @@ def _stamp(line: bytes, clock: Clock) -> datetime | None:
     """When a line says that it was written."""
     if _CLOCK_TIME.search(line, 0, 300) is None:  # every stamp holds one; most lines hold none
         return None
-    text = text_of(line[:600])
-    cleaned = clean(text)
-    at = cleaned.said.at
+    head = line[:600]
+    text, shape = text_of(head), head.translate(SHAPE) if head.isascii() else None
+    cut = wrapped(shape) if shape is not None else UNSURE
+    if cut >= 0 and shape is not None:
+        said, text, shape = said_by(text[:cut]) if cut else NOTHING, text[cut:], shape[cut:]
+    else:
+        cleaned = clean(text)
+        said, text, shape = cleaned.said, cleaned.text, None
+    at = said.at
     if at is None:
-        stamp = parse(cleaned.text, clock.reference)
+        stamp = parse(text, clock.reference, shape)
         if stamp is None:
             return None
         if stamp.wall.tzinfo is not None:

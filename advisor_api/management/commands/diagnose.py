@@ -1,5 +1,6 @@
 """`manage.py diagnose FILE…`: what happened to a job, by its logs alone. Opens no database."""
 
+import io
 import json
 import os
 import sys
@@ -7,7 +8,7 @@ import time
 from argparse import ArgumentParser, RawDescriptionHelpFormatter
 from datetime import timedelta
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, BinaryIO, NoReturn
 
 from django.core.management.base import BaseCommand
 from django.utils import timezone
@@ -43,6 +44,10 @@ examples:
 """
 
 
+class _Unwritable(Exception):
+    """The message is a sentence."""
+
+
 class _Formatter(RawDescriptionHelpFormatter):
     """Django's own shows lists of statuses as one paragraph."""
 
@@ -72,7 +77,7 @@ class Command(BaseCommand):
         """Read, judge, print; ends with the status."""
         try:
             status = self._diagnose(options)
-        except (BadPattern, BadAccounting) as mistake:
+        except (BadPattern, BadAccounting, _Unwritable) as mistake:
             self.stderr.write(f"diagnose: {safe(str(mistake), 400)}")
             status = MISTAKE
         except KeyboardInterrupt:
@@ -84,10 +89,10 @@ class Command(BaseCommand):
 
     def _diagnose(self, options: dict[str, Any]) -> int:
         told = self._told(options["scheduler"], options["files"])
-        node_of = NameReader(options["node_of"]) if options["node_of"] else None
+        node_of = NameReader(options["node_of"]) if options["node_of"] is not None else None
         now = timezone.now()
         progress = _Progress(self)
-        answer = read(Asked(options["files"], told, node_of, now, sys.stdin.buffer, progress.seen))
+        answer = read(Asked(options["files"], told, node_of, now, _stdin(), progress.seen))
         progress.end()
         for trouble in answer.troubles:
             self.stderr.write(f"diagnose: {safe(trouble, 400)}")
@@ -102,11 +107,22 @@ class Command(BaseCommand):
             text = json.dumps(verdict, indent=1, ensure_ascii=True).replace("\x7f", "\\u007f") + "\n"
         else:
             text = page_of(verdict, advised.because, len(answer.files), answer.size)
-        self.stdout.write(text, ending="")
-        self.stdout.flush()
+        self._print(text)
         if diagnosis.nothing:
             return UNREADABLE if answer.troubles else NOTHING
         return STATUS.get(str(verdict["detection"]["kind"]), CRASH)
+
+    def _print(self, text: str) -> None:
+        """Raises `_Unwritable` and `BrokenPipeError`."""
+        try:
+            self.stdout.write(text, ending="")
+            self.stdout.flush()
+        except BrokenPipeError:
+            raise
+        except (OSError, ValueError) as error:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+            why = error.strerror if isinstance(error, OSError) and error.strerror else "it is closed"
+            raise _Unwritable(f"The verdict cannot be written to standard output: {why}.") from None
 
     def _told(self, name: str | None, files: list[str]) -> Told:
         if name is None:
@@ -114,13 +130,18 @@ class Command(BaseCommand):
         if name == STDIN and STDIN in files:
             raise BadAccounting("Standard input cannot be both a log and the scheduler's file.")
         try:
-            raw = sys.stdin.buffer.read(LONGEST + 1) if name == STDIN else _content(Path(name))
+            raw = _stdin().read(LONGEST + 1) if name == STDIN else _content(Path(name))
         except (OSError, ValueError) as error:
             why = error.strerror if isinstance(error, OSError) and error.strerror else "the name cannot be used"
             raise BadAccounting(f"The scheduler's file cannot be read: {why}.") from None
         if len(raw) > LONGEST:
             raise BadAccounting(f"The scheduler's file has more than {LONGEST >> 20} MiB.")
         return read_accounting(raw.decode("utf-8", "replace"))
+
+
+def _stdin() -> BinaryIO:
+    """Standard input; an empty one where the caller has closed it."""
+    return sys.stdin.buffer if sys.stdin is not None else io.BufferedReader(io.BytesIO())
 
 
 class _Progress:
