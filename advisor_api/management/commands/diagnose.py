@@ -34,7 +34,7 @@ exit status:
   10  crash (also a loss that is no number, and an end that the scheduler decided)
   11  hang
   12  straggler: it moves, but slower than it did, or without saving checkpoints
-   2  a mistake in the command line
+   2  a mistake in the command line, or standard output cannot be written
    3  nothing could be read; or nothing was found and not everything could be read
 
 examples:
