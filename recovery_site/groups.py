@@ -23,6 +23,10 @@ GROUPS = {
         "detectors.add_attributionprovider",
         "detectors.change_attributionprovider",
         "detectors.view_attributionprovider",
+        "advisor_api.add_repairsystem",
+        "advisor_api.change_repairsystem",
+        "advisor_api.view_repairsystem",
+        "advisor_api.view_repairrecord",
     ),
 }
 
