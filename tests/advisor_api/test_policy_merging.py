@@ -14,13 +14,25 @@ from advisor_api.policy.facts import Excluded, Facts, NamedNode
 from advisor_api.policy.level import ORDER, PolicyLevel
 from advisor_api.policy.merging import Layer, merge
 from advisor_api.policy.stored import read_facts, read_resolved
-from advisor_api.policy.values import FOR_ALL, MEANINGS, MOST, BadPolicy, Policy, defaults, for_a_user, read_policy
+from advisor_api.policy.values import (
+    FOR_ALL,
+    MEANINGS,
+    MOST,
+    SWITCH,
+    BadPolicy,
+    Policy,
+    defaults,
+    for_a_user,
+    read_policy,
+)
 from tests.advisor_api.world import NOW
 
 LEVELS = [level for level in ORDER if level is not PolicyLevel.PROGRAM]
 
 
 def value_of(name: str) -> st.SearchStrategy[Any]:
+    if name.startswith(SWITCH):
+        return st.integers(0, 1)
     whole = isinstance(defaults()[name], int)
     return st.integers(0, MOST) if whole else st.floats(0, 1) | st.integers(0, 1)
 
