@@ -1,12 +1,11 @@
 """When is a job stopped, and when is a person asked? The rows between the guards and the restarts."""
 
 from advisor_api.policy.arrays import ENOUGH
-from advisor_api.policy.limits import DEATHS_THAT_TELL, requeue_cap, storm_limit, suspects_checkpoint
+from advisor_api.policy.limits import DEATHS_THAT_TELL, is_of_program, requeue_cap, storm_limit, suspects_checkpoint
 from advisor_api.policy.operation import Operation
 from advisor_api.policy.rule import Rule
 from detectors.attribution.action import VerdictAction
 from detectors.catalogue.kind import AnomalyKind
-from detectors.catalogue.layer import Layer
 
 STOPS = (
     Rule(
@@ -81,10 +80,7 @@ STOPS = (
         Operation.TERMINATE,
         "the same error of the program, its memory or its input came again after {facts.restarts_for_cause} "
         "restart(s)",
-        lambda facts, policy: (
-            (facts.layer.domain in {"application", "data"} or facts.layer is Layer.SYSTEM_MEMORY)
-            and facts.restarts_for_cause >= policy.confirmation_restarts
-        ),
+        lambda facts, policy: is_of_program(facts) and facts.restarts_for_cause >= policy.confirmation_restarts,
     ),
     Rule(
         "same_cause_too_often",

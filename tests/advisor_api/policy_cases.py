@@ -219,7 +219,20 @@ WINNERS: list[tuple[str, str, Operation | None, Facts]] = [
         "twice the same death at one step, and one checkpoint before",
         "earlier_checkpoint",
         Operation.WAIT,
-        replace(FAILED, layer=Layer.APPLICATION, checkpoint=400, failures_at_this_step=2, earlier_checkpoint=300),
+        replace(UNKNOWN, checkpoint=400, failures_at_this_step=2, earlier_checkpoint=300),
+    ),
+    (
+        "twice the same error of the program at one step: no checkpoint helps",
+        "same_cause_confirmed",
+        Operation.TERMINATE,
+        replace(
+            FAILED,
+            layer=Layer.APPLICATION,
+            checkpoint=400,
+            failures_at_this_step=2,
+            restarts_for_cause=1,
+            earlier_checkpoint=300,
+        ),
     ),
     (
         "twice the same death at loading the only checkpoint",
