@@ -3,7 +3,7 @@
 from dataclasses import replace
 from datetime import timedelta
 
-from hypothesis import HealthCheck, find, given, settings
+from hypothesis import HealthCheck, Phase, find, given, settings
 from hypothesis import strategies as st
 
 from advisor_api.policy.backoff import MOST_SECONDS
@@ -19,6 +19,15 @@ from schedulers.states import NOT_A_FAILURE, WAITING, JobState
 from tests.advisor_api.policy_cases import FAILED, NOW
 from tests.advisor_api.policy_histories import Happened, events, facts, failures, live_through, policies
 
+# The same search each time: what is rare would else be missed once in many runs.
+thorough = settings(
+    max_examples=20_000,
+    derandomize=True,
+    database=None,
+    deadline=None,
+    phases=[Phase.generate],
+    suppress_health_check=[HealthCheck.too_slow],
+)
 often = settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 histories = st.lists(events, min_size=1, max_size=16)
 LESS = st.sampled_from([1.0, 1.0, 0.95, 0.5, 0.0])
@@ -175,9 +184,9 @@ def test_these_facts_reach_what_is_tested() -> None:
     """Properties of decisions that are never made would hold for nothing."""
     pool = st.tuples(failures(), policies)
     for wanted in (Operation.RESTART, Operation.TERMINATE, Operation.WAIT):
-        find(pool, lambda pair, wanted=wanted: decided(*pair).operation is wanted)
-    find(pool, lambda pair: len(decided(*pair).new_exclusions) > 1)
-    find(histories, lambda happened: len(live_through(happened, Policy())) > 4)
+        find(pool, lambda pair, wanted=wanted: decided(*pair).operation is wanted, settings=thorough)
+    find(pool, lambda pair: len(decided(*pair).new_exclusions) > 1, settings=thorough)
+    find(histories, lambda happened: len(live_through(happened, Policy())) > 4, settings=thorough)
 
 
 def test_to_be_less_sure_of_one_node_does_not_cost_the_others_their_place() -> None:
