@@ -68,9 +68,7 @@ def test_what_is_not_there_is_404(as_viewer: Client, rows: Sample) -> None:
     assert as_viewer.get("/clusters/nowhere/signals/report").status_code == 404
 
 
-def test_too_many_looks_at_once_are_said(
-    as_viewer: Client, rows: Sample, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_too_many_looks_at_once_are_said(as_viewer: Client, rows: Sample, monkeypatch: pytest.MonkeyPatch) -> None:
     def busy(*_args: object) -> Report:
         raise Busy("Other clusters are looked at right now; ask again.")
 
