@@ -110,8 +110,8 @@ def sizes(api: Api) -> Iterator[range]:
         ("/v1/advice?onlyActive=true&limit=250", 7, "advice"),
         ("/v1/advice?limit=250", 7, "advice"),
         ("/v1/workflows?limit=250", 5, "workflows"),
-        ("/v1/nodes?limit=250", 6, "nodes"),
-        ("/v1/nodes/n01", 8, "attempts"),
+        ("/v1/nodes?limit=250", 10, "nodes"),
+        ("/v1/nodes/n01", 14, "attempts"),
         ("/v1/audit/events?jobId=0", 6, "items"),
     ],
 )

@@ -57,6 +57,8 @@ def test_no_line_is_an_example_of_the_catalogue(name: str) -> None:
     fixed = {
         "Traceback (most recent call last):",
         "Root Cause (first observed failure):",
+        "ERROR: Unexpected bus error encountered in worker. This might be caused by insufficient shared memory "
+        "(shm).",
         "RuntimeError: CUDA error: uncorrectable ECC error encountered",
         "RuntimeError: CUDA error: unspecified launch failure",
         "RuntimeError: CUDA error: an illegal memory access was encountered",
