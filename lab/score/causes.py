@@ -22,23 +22,20 @@ EARLIER = "an earlier line of the same failure is quoted first."
 
 CAUSES: dict[str, str] = {
     # the simulated cluster
+    "black-hole": "a first death says nothing of its node; the rule needs two deaths on it within two minutes of "
+    "their starts, and leaves the node out at the second.",
     "file-missing": "a file that is missing is read as data that may come back: restarted once, and stopped when "
     "it fails again.",
-    "cascade-naming-nobody-64": "when every rank waits in the same collective, only that communication stands "
-    "still is said, and not that the fabric or a kernel is stuck.",
     "gpu-memory-held-by-another": "PyTorch's text does not tell whether the process that it numbers is the rank "
     "itself, seen from within a container: it counts as the program's own lack of memory.",
     "quota-used-up": "a used-up quota counts as the file system's, though only the user can make room.",
     "exception-everywhere": "an exception that no signature knows has a confidence of 0.55, below the 0.85 to stop "
     "a job at its first proof: restarted once, and stopped when it comes again.",
-    "prolog-fails": "Slurm holds the job itself before it writes a line; such a hold is no symptom yet, and nobody "
-    "is asked.",
     "slow-file-server": "slow steps are judged by their rhythm alone: the kernel's lines on the file server beside "
     "them are not laid to their account.",
     "two-gpus-at-once": "both nodes are named, and a cap lets one node of so small a partition be left out.",
     "bad-node-job-after-job": "the node is left out after its second death; the third restart of the partition "
     "within ten minutes asks a person (storm_restarts), whatever the cause.",
-    "watcher-job": "a job that never makes a step is asked about on purpose (docs/decisions/0008).",
     # real text
     "real-002 gpu_ecc_uncorrectable": NO_HOST,
     "real-003 gpu_bad_oom_at_init": "a GPU without memory from its start reads as the program's own lack of it.",
