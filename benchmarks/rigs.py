@@ -17,7 +17,13 @@ from lab.slurm.cluster import SlurmCluster
 from lab.slurm.layout import PORTS_EACH, Layout
 
 NODES = 8
-POLICY = {"storm_restarts": 1000, "max_excluded_share": 0.5, "exclusion_seconds": 120, "max_restarts_per_cause": 10}
+POLICY = {
+    "storm_restarts": 1000,
+    "max_user_restarts": 1000,
+    "max_excluded_share": 0.5,
+    "exclusion_seconds": 120,
+    "max_restarts_per_cause": 10,
+}
 """Twenty failures within minutes are a storm to the default policy, which then asks a person. Exclusions end soon,
 so that a node is left for everybody."""
 TRAINING = {"steps": 18, "step_seconds": 0.3}

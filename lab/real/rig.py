@@ -16,7 +16,12 @@ from lab.slurm.cluster import SlurmCluster
 from lab.slurm.layout import Layout, Partition, free_base_port
 
 CLUSTER = "lab"
-POLICY = {"storm_restarts": 1000, "max_excluded_share": 0.5, "unknown_backoff_seconds": 4}
+POLICY = {
+    "storm_restarts": 1000,
+    "max_user_restarts": 1000,
+    "max_excluded_share": 0.5,
+    "unknown_backoff_seconds": 4,
+}
 MAKE_POLICY = """
 from django.utils import timezone
 from advisor_api.activating import establish
