@@ -29,8 +29,6 @@ CAUSES: dict[str, str] = {
     "gpu-memory-held-by-another": "PyTorch's text does not tell whether the process that it numbers is the rank "
     "itself, seen from within a container: it counts as the program's own lack of memory.",
     "quota-used-up": "a used-up quota counts as the file system's, though only the user can make room.",
-    "exception-everywhere": "an exception that no signature knows has a confidence of 0.55, below the 0.85 to stop "
-    "a job at its first proof: restarted once, and stopped when it comes again.",
     "slow-file-server": "slow steps are judged by their rhythm alone: the kernel's lines on the file server beside "
     "them are not laid to their account.",
     "two-gpus-at-once": "both nodes are named, and a cap lets one node of so small a partition be left out.",
