@@ -18,10 +18,10 @@ from django.utils import timezone
 from advisor_api.repair_file import FileTrouble, append
 from advisor_api.repair_models import RepairRecord
 from advisor_api.repair_records import claim, close, due_records, keep_trying
+from detectors.credential_folder import credential_named
 from detectors.provider_tasks import Places
 from detectors.providers.posting import ACCEPTED, post
 from detectors.providers.provider import NoAnswer, NothingYet
-from detectors.stores.credentials import read_credential
 from detectors.stores.store import StoreTrouble
 
 log = logging.getLogger(__name__)
@@ -76,9 +76,9 @@ def send(row: RepairRecord) -> None:
     if system is None:
         raise NoAnswer("nobody is told there any more")
     if system.kind == "file":
-        append(_folder("REKINDLE_HANDOFF_DIR", "hand-off"), system.file, row.body, again=row.tries > 1)
+        append(_folder(), system.file, row.body, again=row.tries > 1)
         return
-    credential = read_credential(_folder("REKINDLE_CREDENTIALS_DIR", "credentials"), system.credential)
+    credential = credential_named(system.credential)
     body = json.dumps(row.body, allow_nan=False).encode()
     post(
         system.address,
@@ -91,6 +91,6 @@ def send(row: RepairRecord) -> None:
     )
 
 
-def _folder(setting: str, otherwise: str) -> Path:
-    named = settings.REKINDLE[setting]
-    return Path(named) if named else Path(settings.STATE_DIR) / otherwise
+def _folder() -> Path:
+    named = settings.REKINDLE["REKINDLE_HANDOFF_DIR"]
+    return Path(named) if named else Path(settings.STATE_DIR) / "hand-off"

@@ -18,8 +18,7 @@ from detectors.catalogue.role import Role
 from detectors.health_events import sentence_of
 from detectors.health_facts import fingerprint_of_row, proof_of_row, stream_of
 from detectors.models import HealthEvent
-from detectors.node_warnings import NodeWarnings
-from schedulers.states import JobState
+from detectors.node_warnings import NodeWarnings, trains
 from workloads.models import Attempt, Node
 
 MOST_OPEN = 1000  # open faults looked through, the newest first
@@ -36,7 +35,7 @@ class EarlyWarnings:
         self._rows: dict[int, list[tuple[HealthEvent, Proof]]] = {}
         self._booted: dict[tuple[int, str], datetime] = {}
         self._nodes = NodeWarnings(attempts)
-        running = [one for one in attempts if _trains(one)]
+        running = [one for one in attempts if trains(one)]
         starts = [one.started_at for one in running if one.started_at is not None]
         clusters = {one.job.cluster_id for one in running}
         if not starts:
@@ -60,7 +59,7 @@ class EarlyWarnings:
 
     def of(self, attempt: Attempt, known: frozenset[str]) -> tuple[Finding, ...]:
         """Warnings that the attempt does not have yet; `known` are the keys of its anomalies."""
-        if not _trains(attempt):
+        if not trains(attempt):
             return ()
         room = MOST_OF_ONE - sum(key.startswith(KEY) for key in known)
         fresh = [pair for pair in self._open(attempt) if f"{KEY}{pair[0].uuid}" not in known]
@@ -70,7 +69,7 @@ class EarlyWarnings:
     def over(self, attempt: Attempt, warned: frozenset[str]) -> tuple[str, ...]:
         """Keys of open warnings whose fault was cleared."""
         back = self._nodes.over(attempt, warned)
-        if not warned or not self.complete or not _trains(attempt):
+        if not warned or not self.complete or not trains(attempt):
             return back
         still = {f"{KEY}{row.uuid}" for row, _proof in self._open(attempt)}
         return (*sorted(key for key in warned - still if key.startswith(KEY)), *back)
@@ -101,10 +100,6 @@ class EarlyWarnings:
             return
         for cluster, name, booted_at in Node.objects.filter(places).values_list("cluster_id", "name", "booted_at"):
             self._booted[cluster, name] = booted_at or datetime.min.replace(tzinfo=UTC)
-
-
-def _trains(attempt: Attempt) -> bool:
-    return JobState(attempt.state) is JobState.RUNNING and attempt.started_at is not None
 
 
 def _finding(row: HealthEvent, proof: Proof) -> Finding:

@@ -1,14 +1,13 @@
 """Where are the metrics of a cluster, and how are they asked? The door between stored settings and the network."""
 
 from collections.abc import Callable, Collection
-from pathlib import Path
 
 from django.conf import settings
 
+from detectors.credential_folder import credential_named
 from detectors.metrics import SOURCES
 from detectors.metrics.families import Labels, queries
 from detectors.metrics.snapshot import Snapshot, Sorting
-from detectors.stores.credentials import read_credential
 from detectors.stores.http import ask
 from detectors.stores.store import Answer, Request
 from workloads.metric_sources import effective_labels
@@ -27,12 +26,10 @@ def labels_of(cluster: Cluster) -> Labels:
 
 def asking(cluster: Cluster) -> Ask:
     """Asks over the network; the credential is read anew each time. Raises `StoreTrouble`."""
-    folder = settings.REKINDLE["REKINDLE_CREDENTIALS_DIR"]
     seconds = settings.REKINDLE["REKINDLE_STORE_SECONDS"]
-    credentials = Path(folder) if folder else settings.STATE_DIR / "credentials"
 
     def asked(request: Request) -> Answer:
-        credential = read_credential(credentials, cluster.metrics_credential)
+        credential = credential_named(cluster.metrics_credential)
         return ask(cluster.metrics_address, request, credential.authorization, credential.authorities, seconds)
 
     return asked

@@ -26,7 +26,7 @@ class NodeWarnings:
     """The nodes of some attempts that are out of use for their hardware, as they stand now."""
 
     def __init__(self, attempts: Sequence[Attempt] = ()) -> None:
-        clusters = {one.job.cluster_id for one in attempts if _trains(one)}
+        clusters = {one.job.cluster_id for one in attempts if trains(one)}
         self._nodes: dict[tuple[int, str], NodeFacts] = {}
         if not clusters:
             return
@@ -47,12 +47,12 @@ class NodeWarnings:
     def over(self, attempt: Attempt, warned: frozenset[str]) -> tuple[str, ...]:
         """Keys of open warnings whose node is back in use, or has another reason."""
         mine = {key for key in warned if key.startswith(KEY)}
-        if not mine or not _trains(attempt):
+        if not mine or not trains(attempt):
             return ()
         return tuple(sorted(mine - {found.key for found in self._open(attempt)}))
 
     def _open(self, attempt: Attempt) -> Iterable[Finding]:
-        if not self._nodes or not _trains(attempt):
+        if not self._nodes or not trains(attempt):
             return
         for name in sorted(attempt.nodes):
             node = self._nodes.get((attempt.job.cluster_id, name))
@@ -61,7 +61,8 @@ class NodeWarnings:
                 yield found
 
 
-def _trains(attempt: Attempt) -> bool:
+def trains(attempt: Attempt) -> bool:
+    """Whether it runs, so that a warning about its nodes comes early."""
     return JobState(attempt.state) is JobState.RUNNING and attempt.started_at is not None
 
 

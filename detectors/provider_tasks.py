@@ -11,13 +11,12 @@ import threading
 from collections import Counter
 from collections.abc import Callable
 from datetime import datetime
-from pathlib import Path
 
-from django.conf import settings
 from django.db import close_old_connections, connections
 from django.utils import timezone
 
 from detectors.attribution.answers import Answer
+from detectors.credential_folder import credential_named
 from detectors.provider_asking import Came, claim, due_questions, keep
 from detectors.provider_models import ProviderQuestion
 from detectors.provider_writing import asked_of
@@ -25,7 +24,6 @@ from detectors.providers import ADAPTERS
 from detectors.providers.posting import post
 from detectors.providers.provider import NoAnswer, NothingYet
 from detectors.providers.told import read_object
-from detectors.stores.credentials import read_credential
 from detectors.stores.store import StoreTrouble
 
 log = logging.getLogger(__name__)
@@ -104,11 +102,8 @@ def put(question: ProviderQuestion, send: Callable[..., bytes] = post) -> Came:
     if adapter is None:
         return Came(f"nothing is known of its kind {provider.kind!r}")
     asked = asked_of(question)
-    folder = settings.REKINDLE["REKINDLE_CREDENTIALS_DIR"]
     try:
-        credential = read_credential(
-            Path(folder) if folder else settings.STATE_DIR / "credentials", provider.credential
-        )
+        credential = credential_named(provider.credential)
         body = send(
             provider.address.rstrip("/") + adapter.path(),
             json.dumps(adapter.write(asked), allow_nan=False).encode(),

@@ -2,13 +2,12 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 
 from django.conf import settings
 
+from detectors.credential_folder import credential_named
 from detectors.stores import STORES
 from detectors.stores.belonging import labels_of
-from detectors.stores.credentials import read_credential
 from detectors.stores.http import ask
 from detectors.stores.store import Answer, Labels, Request, Store
 from workloads.models import Cluster
@@ -48,12 +47,10 @@ def place_of(cluster: Cluster) -> Place:
 
 def asking(cluster: Cluster) -> Ask:
     """Asks the cluster's store over the network; the credential is read anew each time. Raises `StoreTrouble`."""
-    folder = settings.REKINDLE["REKINDLE_CREDENTIALS_DIR"]
     seconds = settings.REKINDLE["REKINDLE_STORE_SECONDS"]
-    credentials = Path(folder) if folder else settings.STATE_DIR / "credentials"
 
     def asked(request: Request) -> Answer:
-        credential = read_credential(credentials, cluster.log_store_credential)
+        credential = credential_named(cluster.log_store_credential)
         return ask(cluster.log_store_address, request, credential.authorization, credential.authorities, seconds)
 
     return asked

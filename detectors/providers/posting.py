@@ -14,6 +14,7 @@ from urllib.parse import urlsplit
 
 from detectors.providers.provider import NoAnswer, NothingYet
 from detectors.providers.told import shown
+from detectors.stores.http import connection_to
 
 BODY_LIMIT = 256 << 10  # bytes of one answer
 ANSWERED = frozenset({200, 204})
@@ -50,7 +51,7 @@ def post(
     }
     cut = threading.Event()
     try:
-        connection = _connection(parts.scheme, parts.hostname or "", parts.port, authorities, seconds)
+        connection = connection_to(parts.scheme, parts.hostname or "", parts.port, authorities, seconds)
         timer = threading.Timer(seconds, _cut, (connection, cut))
         timer.daemon = True
         timer.start()
@@ -67,15 +68,6 @@ def post(
         raise
     except (OSError, ValueError, http.client.HTTPException) as error:
         raise _trouble(error, parts.netloc, seconds, late=cut.is_set()) from None
-
-
-def _connection(
-    scheme: str, host: str, port: int | None, authorities: Path | None, seconds: float
-) -> http.client.HTTPConnection:
-    if scheme == "http":
-        return http.client.HTTPConnection(host, port, timeout=seconds)
-    context = ssl.create_default_context(cafile=str(authorities) if authorities else None)
-    return http.client.HTTPSConnection(host, port, timeout=seconds, context=context)
 
 
 def _cut(connection: http.client.HTTPConnection, cut: threading.Event) -> None:

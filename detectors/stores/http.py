@@ -29,7 +29,7 @@ def ask(address: str, request: Request, authorization: str, authorities: Path | 
         headers["Authorization"] = authorization
     target = f"{parts.path.rstrip('/')}{request.path}?{urlencode(request.params)}"
     try:
-        connection = _connection(parts.scheme, parts.hostname or "", parts.port, authorities, seconds)
+        connection = connection_to(parts.scheme, parts.hostname or "", parts.port, authorities, seconds)
         try:
             connection.request("GET", target, headers=headers)
             response = connection.getresponse()
@@ -47,9 +47,10 @@ def ask(address: str, request: Request, authorization: str, authorities: Path | 
         raise StoreTrouble(f"{parts.netloc} cannot be reached: {said}"[:300]) from None
 
 
-def _connection(
+def connection_to(
     scheme: str, host: str, port: int | None, authorities: Path | None, seconds: float
 ) -> http.client.HTTPConnection:
+    """Not open yet. `authorities`: those of its certificate, else the system's."""
     if scheme == "http":
         return http.client.HTTPConnection(host, port, timeout=seconds)
     context = ssl.create_default_context(cafile=str(authorities) if authorities else None)
