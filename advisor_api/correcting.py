@@ -9,6 +9,7 @@ from datetime import datetime
 from typing import Any
 
 from advisor_api.models import Advice, Milestone
+from advisor_api.policy.values import Policy
 from audit.actor_kind import ActorKind
 from audit.event_type import EventType
 from audit.level import Level
@@ -20,7 +21,7 @@ from workloads.models import Attempt
 from workloads.subjects import subject_of
 
 CORRECTOR = Actor(ActorKind.RULE, "correction")
-COMPARED = ("kind", "layer", "signature", "action", "culprits")
+COMPARED = ("kind", "layer", "signature", "action", "culprits", "excluded")
 
 
 def correction_of(verdict: Verdict, now: datetime) -> Entry | None:
@@ -31,7 +32,8 @@ def correction_of(verdict: Verdict, now: datetime) -> Entry | None:
     advice = acted_on(verdict.attempt)
     if advice is None or advice.verdict is None or advice.verdict.pk >= verdict.pk:
         return None
-    before, after = concluded(advice.verdict), concluded(verdict)
+    sure = sure_from(advice)
+    before, after = concluded(advice.verdict, sure), concluded(verdict, sure)
     changed = {name: {"was": before[name], "is": after[name]} for name in COMPARED if before[name] != after[name]}
     key = f"correction:{verdict.uuid}"
     if not changed or AuditEvent.objects.filter(producer_key=key).exists():
@@ -68,29 +70,51 @@ def acted_on(attempt: Attempt) -> Advice | None:
     return rows.order_by("-generation").first()
 
 
-def concluded(verdict: Verdict) -> dict[str, Any]:
-    """What of a verdict an action can be based on. Of another confidence alone no correction is made."""
-    named = {
-        str(one["host"])
+def sure_from(advice: Advice) -> float:
+    """How sure a host must be named to be left out, by the policy that judged the advice."""
+    values = advice.judged_by.get("values") if isinstance(advice.judged_by, Mapping) else None
+    told = values.get("exclude_confidence") if isinstance(values, Mapping) else None
+    known = isinstance(told, int | float) and not isinstance(told, bool)
+    return float(told) if known and told is not None else Policy().exclude_confidence
+
+
+def concluded(verdict: Verdict, sure: float) -> dict[str, Any]:
+    """What of a verdict an action can be based on. Of another confidence alone no correction is made.
+
+    `excluded`: the hosts that a restart would leave out: culprits that may be, named with `sure` or more.
+    """
+    blamed = [
+        one
         for one in verdict.implicated
         if isinstance(one, Mapping) and one.get("host") and one.get("role") == "culprit"
-    }
+    ]
+    left_out = {str(one["host"]) for one in blamed if one.get("excludable") is True and _confidence(one) >= sure}
     return {
         "kind": verdict.kind,
         "layer": verdict.layer,
         "signature": verdict.signature,
         "action": verdict.action,
-        "culprits": sorted(named),
+        "culprits": sorted({str(one["host"]) for one in blamed}),
+        "excluded": sorted(left_out),
     }
+
+
+def _confidence(one: Mapping[str, Any]) -> float:
+    """Of an implicated host; 0 where the row is of another shape."""
+    told = one.get("confidence")
+    return float(told) if isinstance(told, int | float) and not isinstance(told, bool) else 0.0
 
 
 def _sentence(advice: Advice, verdict: Verdict, changed: Mapping[str, Any]) -> str:
     """`What was acted on for 42-0 (advice 1) is corrected: …; it counts for the next attempt.`"""
-    before = advice.verdict.sentence.rstrip(". ") if advice.verdict else ""
-    parts = [f"{before} is now {verdict.sentence.rstrip('. ')}"] if set(changed) - {"action"} else []
+    before, after = advice.verdict.sentence.rstrip(". ") if advice.verdict else "", verdict.sentence.rstrip(". ")
+    parts = [f"{before} is now {after}"] if set(changed) - {"action", "excluded"} else []
     if "action" in changed:
         was, now_is = (VerdictAction(changed["action"][side]).label for side in ("was", "is"))
         parts.append(f"it suggested {was.lower()} and suggests {now_is.lower()} now")
+    if "excluded" in changed:
+        left, leaves = (", ".join(changed["excluded"][side]) or "no node" for side in ("was", "is"))
+        parts.append(f"it would have left out {left} and would leave out {leaves} now")
     said = "; ".join(parts)
     return (
         f"What advice {advice.generation} on {verdict.attempt.label} was based on is corrected: {said}. "

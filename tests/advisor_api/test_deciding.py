@@ -243,7 +243,7 @@ class TestGenerations:
         assert decide(late, NOW) is None
         (event,) = events(EventType.CORRECTION)
         assert (event.advice_generation, event.verdict_id) == (1, late.uuid)
-        assert set(event.payload["changed"]) == {"layer", "action", "culprits"}
+        assert set(event.payload["changed"]) == {"layer", "action", "culprits", "excluded"}
         assert event.payload["changed"]["culprits"] == {"was": ["n03"], "is": []}
         assert "Uncorrectable ECC error on n03 is now A module cannot be imported" in event.sentence
         Verdict.objects.filter(pk=late.pk).update(decide_due_at=NOW)
@@ -258,7 +258,37 @@ class TestGenerations:
         record([Entry(EventType.INTENT, subject_of(advice.attempt), CONTROLLER, "now", advice_generation=1)], NOW)
         an_attempt(advice.attempt.job, 1, JobState.RUNNING)
         assert decide(a_verdict(advice.attempt, implicated=[culprit("n02")]), NOW) is None
-        assert events(EventType.CORRECTION)[0].payload["changed"] == {"culprits": {"was": ["n03"], "is": ["n02"]}}
+        moved = {"was": ["n03"], "is": ["n02"]}
+        assert events(EventType.CORRECTION)[0].payload["changed"] == {"culprits": moved, "excluded": moved}
+
+    @pytest.mark.parametrize(
+        ("later", "policy", "excluded"),
+        [
+            pytest.param({**culprit("n03"), "excludable": False}, {}, [], id="it may be left out no more"),
+            pytest.param(culprit("n03", 0.7), {}, [], id="it is named less surely"),
+            pytest.param(
+                culprit("n03", 0.85), {"exclude_confidence": 0.9}, [], id="less surely than the policy asks"
+            ),
+            pytest.param(culprit("n03", 0.85), {}, None, id="as surely as the policy asks"),
+            pytest.param({**culprit("n03"), "confidence": "high"}, {}, [], id="of another shape"),
+        ],
+    )
+    def test_another_exclusion_alone_is_a_correction(
+        self, later: dict[str, Any], policy: dict[str, Any], excluded: list[str] | None
+    ) -> None:
+        cluster = a_cluster()
+        if policy:
+            a_policy(policy, cluster)
+        advice = an_advice(cluster)
+        record([Entry(EventType.INTENT, subject_of(advice.attempt), CONTROLLER, "now", advice_generation=1)], NOW)
+        decide(a_verdict(advice.attempt, implicated=[later]), NOW)
+        told = events(EventType.CORRECTION)
+        if excluded is None:
+            assert told == []
+            return
+        (event,) = told
+        assert event.payload["changed"] == {"excluded": {"was": ["n03"], "is": excluded}}
+        assert "it would have left out n03 and would leave out no node now" in event.sentence
 
     @pytest.mark.parametrize("acted", [True, False], ids=["the same conclusion", "nothing was done"])
     def test_no_correction_without_a_difference_or_an_action(self, acted: bool) -> None:

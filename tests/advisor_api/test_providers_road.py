@@ -88,7 +88,10 @@ def test_after_a_command_it_is_a_correction_and_the_advice_stands(attempt: Attem
     record([Entry(EventType.INTENT, subject_of(attempt), CONTROLLER, "now", advice_generation=1)], now())
     assert decide(answers(confidence=0.6), now()) is None
     (event,) = told(EventType.CORRECTION)
-    assert event.payload["changed"] == {"action": {"was": "restart_exclude", "is": "restart"}}
+    assert event.payload["changed"] == {
+        "action": {"was": "restart_exclude", "is": "restart"},
+        "excluded": {"was": ["n03"], "is": []},
+    }
     advice = Advice.objects.get()
     assert (advice.state, advice.excluded_nodes) == ("pending", ["n03"])
     assert Exclusion.objects.filter(node="n03", lifted_at=None).exists()
