@@ -1,4 +1,4 @@
-"""How does one pass go? Ask the Advisor, list the jobs once, take one step per advice, and look again.
+"""How does one pass go? Ask the Advisor, look at the jobs, take one step per advice, and look again.
 
 Level-triggered: a pass knows nothing of the one before but the journal, so it may be killed anywhere. Before each
 command the intent is on the disk, and before the first one the Advisor has it too; afterwards only a look at the
@@ -16,16 +16,17 @@ from controller.config import Settings
 from controller.entries import Action, Doing, Entry
 from controller.gates import Gate, carry_gate, mark_gate, own_gate, start_gate
 from controller.journal import BadJournal, Journal
+from controller.listing import Listings
 from controller.plain import Voice
 from controller.rows import Step
 from controller.standing import Standing
 from controller.steps import next_step, proofs, withdrawn
 from controller.view import Missing, View
-from schedulers.port import JobDetail, JobRow, NoSuchJob, Scheduler, SchedulerError
+from schedulers.port import JobDetail, JobRow, NoSuchJob, Scheduler, SchedulerError, Unreachable
 
 LOOKS_PER_SECOND = 5.0  # questions about single jobs, per cluster (decisions 27)
-REST_SECONDS = 5.0  # a job that nothing can be done for is looked at again after this, or when the listing changed
-LONGEST_PASS = 2.0  # seconds; after that the advice and the listing are read again before the next command
+REST_SECONDS = 5.0  # a job that nothing was begun for is looked at again after this, or when the listing changed
+LONGEST_PASS = 2.0  # seconds; after that the advice is read again before the next command
 SURE_GONE = 2  # looks in a row that do not find a job
 
 
@@ -59,6 +60,9 @@ class Controller:
         self._own = own_gate(settings.controller, settings.environment)
         self.standing = Standing(advisor, clock, settings.controller.holder, journal.memory.fence, voice)
         self._hands = Hands(scheduler, journal, advisor=advisor, clock=clock, standing=self.standing, voice=voice)
+        self._listings = Listings(scheduler, clock, voice)
+        self._out_of_sight = False  # whether the scheduler gave no answer in this pass
+        self._looked_at: dict[tuple[str, int], float] = {}
         self._looks = LOOKS_PER_SECOND
         self._looks_at = clock.monotonic()
         self._not_found: dict[int, int] = {}
@@ -89,20 +93,23 @@ class Controller:
         if not works:
             return False
         began = self._clock.monotonic()
-        rows = self._list()
-        self.standing.looked(None if rows is None else _appearance(works, rows))
+        rows = self._listings.refresh()
+        if self._listings.fresh:
+            self.standing.looked(None if rows is None else _appearance(works, rows))
+        self._out_of_sight = self._listings.fresh and rows is None
         acted = False
         for work in works:
-            if self._clock.stopping or (acted and self._clock.monotonic() - began > LONGEST_PASS):
+            late = acted and self._clock.monotonic() - began > LONGEST_PASS
+            if self._clock.stopping or self._out_of_sight or late:
                 break
             try:
-                acted |= self._turn(work, rows)
+                acted |= self._turn(work, rows.get(work.advice.job) if rows else None)
             except BadJournal as error:
                 self._speak(work, str(error))
         return acted
 
     def _works(self) -> list[Work]:
-        """What was begun, first; then the rest of what the Advisor lists."""
+        """What was begun, then what else the Advisor lists; in both first what was not looked at for longest."""
         entries = self._journal.entries
         listed = {advice.key: advice for advice in self.standing.advice}
         begun = [Work(listed.get(key, e.advice), e, key in listed) for key, e in entries.items()]
@@ -111,30 +118,20 @@ class Controller:
         keys = {work.advice.key for work in works}
         self._voice.forget_all_but(keys)
         self._resting = {key: rest for key, rest in self._resting.items() if key in keys}
-        return works
+        self._looked_at = {key: at for key, at in self._looked_at.items() if key in keys}
+        return sorted(works, key=lambda work: (work.entry is None, self._looked_at.get(work.advice.key, 0.0)))
 
-    def _list(self) -> dict[int, JobRow] | None:
-        """One listing of everything, or `None` when the scheduler gives none."""
-        try:
-            rows = {row.number: row for row in self._scheduler.jobs().jobs}
-        except SchedulerError as error:
-            self._voice.once("scheduler", f"the scheduler cannot be seen: {error.reason}")
-            return None
-        self._voice.once("scheduler", "the scheduler answers")
-        return rows
-
-    def _turn(self, work: Work, rows: dict[int, JobRow] | None) -> bool:
-        """One step for one advice."""
-        row = rows.get(work.advice.job) if rows is not None else None
-        if rows is None or self._rests(work, row) or not self._first_in_line(work):
+    def _turn(self, work: Work, row: JobRow | None) -> bool:
+        """One step for one advice; `row` is its job in the last listing."""
+        if self._rests(work, row) or not self._first_in_line(work):
             return False
         if row is not None and not work.entry and not self._worth_a_look(work, row):
             return False
         self.standing.freshen_gates()
         shown = self._look(work.advice.job)
-        if shown is None:
+        if shown is None or self._out_of_sight:
             return False
-        looked_at = self._clock.monotonic()
+        looked_at = self._looked_at[work.advice.key] = self._clock.monotonic()
         view = self._proved(self._view(work, shown))
         work = replace(work, entry=view.entry)
         self._learn_rights(view)
@@ -159,12 +156,16 @@ class Controller:
         return self._hands.act(view, step, looked_at)
 
     def _worth_a_look(self, work: Work, row: JobRow) -> bool:
-        """Whether the listing alone already says that there is nothing to do, or that it may not be done."""
+        """Whether the listing alone does not say that there is nothing to do, or that it may not be done.
+
+        An older listing cannot know what is to be done now; to a controller that sends no command it says enough.
+        """
         step = next_step(self._view(work, JobDetail(row, ())))
         if step.action and not (gate := self._gate(work, step)).open and step.instead is None:
             self._rest(work, row, step, gate)
             return False
-        if step.action is None and step.disposition is None:
+        sure = self._listings.fresh or not self._own.open
+        if sure and step.action is None and step.disposition is None:
             self._rest(work, row, step)
             return False
         return True
@@ -214,9 +215,14 @@ class Controller:
         except NoSuchJob:
             self._not_found[job] = self._not_found.get(job, 0) + 1
             return Missing.GONE if self._not_found[job] >= SURE_GONE else Missing.UNKNOWN
+        except Unreachable as error:
+            self._voice.once("scheduler", f"the scheduler cannot be seen: {error.reason}")
+            self._out_of_sight = True
+            return Missing.UNKNOWN
         except SchedulerError as error:
             self._voice.once("single job", f"job {job} cannot be seen: {error.reason}")
             return Missing.UNKNOWN
+        self._voice.once("scheduler", "the scheduler answers")
         self._not_found.pop(job, None)
         return detail
 
@@ -234,16 +240,17 @@ class Controller:
     def _rests(self, work: Work, row: JobRow | None) -> bool:
         """Whether nothing changed since we found that there is nothing to do."""
         seen, until = self._resting.get(work.advice.key, (None, 0.0))
-        return row is not None and row == seen and self._clock.monotonic() < until
+        return row == seen and self._clock.monotonic() < until
 
     def _rest(self, work: Work, row: JobRow | None, step: Step, gate: Gate | None = None) -> None:
         """Say why nothing is done, and leave the job alone for a while."""
-        seconds = REST_SECONDS
+        poll = self._settings.controller.poll_seconds
+        seconds = poll if work.entry else REST_SECONDS
         if step.again_at:
             seconds = max(0.0, (step.again_at - self.standing.now()).total_seconds())
         if gate is not None:
             self._speak(work, f"would {step.sentence}, but {gate.sentence}")
-            seconds = min(seconds, self._settings.controller.poll_seconds * 2)
+            seconds = min(seconds, poll * 2)
         else:
             self._speak(work, step.sentence)
         self._resting[work.advice.key] = (row, self._clock.monotonic() + seconds)

@@ -495,7 +495,7 @@ def test_a_taker_acts_on_no_job_that_still_changes(bench: Bench, tmp_path: Path)
     bench.advisor.advice = [advice(expiresAt=wire(START + timedelta(hours=1)))]
     bench.advisor.lease = ("host-2", 4, START)
     plain = bench.scheduler.jobs
-    looks = iter(range(100))
+    looks = iter(range(10))  # one in 15 s
 
     def changing() -> Listing:
         if (look := next(looks, None)) is not None:
@@ -503,8 +503,8 @@ def test_a_taker_acts_on_no_job_that_still_changes(bench: Bench, tmp_path: Path)
         return plain()
 
     bench.scheduler.jobs = changing  # type: ignore[method-assign]
-    bench.passes(99)
-    assert bench.clock.seconds > 1090 and bench.scheduler.commands == []
+    bench.passes(500, until=lambda: bench.clock.seconds > 1135)
+    assert bench.scheduler.commands == []
     assert any("second look" in line for line in bench.log)
     bench.to_the_end()
     assert bench.effects() == FROM_START_TO_END
@@ -556,6 +556,34 @@ def test_single_jobs_are_looked_at_five_times_a_second_at_most(bench: Bench) -> 
     assert len(bench.advisor.reports) == 40
     assert bench.scheduler.looks <= 5 * (bench.clock.seconds - began) + 6
     assert bench.effects().count("release") == 40
+
+
+def test_everything_is_listed_twice_in_30_seconds_at_most_whatever_there_is_to_do(bench: Bench) -> None:
+    listed: list[float] = []
+    plain = bench.scheduler.jobs
+
+    def noted() -> Listing:
+        listed.append(bench.clock.seconds)
+        return plain()
+
+    bench.scheduler.jobs = noted  # type: ignore[method-assign]
+    for number in range(100, 140):
+        bench.scheduler.add(row(number))
+    bench.advisor.advice = [advice(number) for number in range(100, 140)]
+    began = bench.clock.seconds
+    bench.passes(400, until=lambda: bench.clock.seconds > began + 200)
+    assert len(bench.advisor.reports) == 40
+    assert max(sum(at <= other <= at + 30 for other in listed) for at in listed) == 2
+
+
+def test_no_job_starves_when_there_are_more_than_can_be_looked_at(bench: Bench) -> None:
+    """Forty jobs are still ending, and each is looked at again and again: the next is carried through as well."""
+    for number in range(100, 140):
+        bench.scheduler.add(row(number, state=JobState.COMPLETING))
+    bench.scheduler.add(row(200))
+    bench.advisor.advice = [advice(number) for number in (*range(100, 140), 200)]
+    bench.passes(400, until=lambda: bool(bench.advisor.reports))
+    assert bench.clock.seconds < 1060 and ("release", 200) in bench.scheduler.effects
 
 
 def test_a_stopping_controller_finishes_the_command_and_starts_no_other(bench: Bench) -> None:
