@@ -16,6 +16,7 @@ from audit.event_type import EventType
 from audit.level import Level
 from audit.trail import Actor, Entry, Subject, record
 from detectors.attribution.action import VerdictAction
+from detectors.attribution.classes import kin_of
 from detectors.attribution.evidence_status import EvidenceStatus
 from detectors.attribution.judgement import Judgement
 from detectors.attribution.sharing import CASCADE
@@ -130,6 +131,8 @@ def _wanted(attempt: Attempt, judgement: Judgement) -> Wanted:
     shared = judgement.shared
     if shared is not None and shared.rule in _TOGETHER:
         what, layer, sentence = _TOGETHER[shared.rule]
+        if layer is Layer.SYSTEM_FILESYSTEM:  # a full one and one that does not answer are two
+            what = f"{what}:{kin_of(judgement.signature)}"
         return Wanted(f"shared:{what}", judgement.fingerprint, layer, sentence, shared=True)
     # What nobody can explain is the same again in one job only: its fingerprint says no more than how it ended.
     if shared is not None:

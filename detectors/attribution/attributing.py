@@ -6,6 +6,7 @@ from datetime import datetime
 
 from detectors.attribution.blaming import blame
 from detectors.attribution.body import Quotes, write_body
+from detectors.attribution.calibration import NAME
 from detectors.attribution.candidates import open_case
 from detectors.attribution.causes import name_cause
 from detectors.attribution.ending import NEVER
@@ -19,8 +20,10 @@ from detectors.attribution.remedies import suggest
 from detectors.attribution.weighing import Weighed, weigh
 from detectors.catalogue.layer import Layer
 
-ENGINE = "5"
+SEARCH = "6"
 """Version of the search; raised when equal facts give another verdict."""
+ENGINE = f"{SEARCH}+{NAME}"
+"""With the table that verdicts tell their calibration from."""
 
 
 _COUNT = re.compile(r", \d+ times\Z")  # how often matters to the anomaly, not to the verdict

@@ -13,6 +13,30 @@ LOCAL_FOLDERS = ("/tmp/", "/dev/shm/", "/local/", "/var/")  # noqa: S108  # fold
 
 MEMORY = ("kernel.oom", "slurm.task_oom", "slurm.mem_limit", "slurm.oom_event", "slurm.state.oom")
 STORAGE = ("fs.stale", "fs.eio", "fs.eshutdown", "fs.enotconn", "s3.", "ckpt.writer", "kernel.lustre", "kernel.nfs")
+AKIN = (
+    (
+        "fs.stale",
+        "fs.eio",
+        "fs.eshutdown",
+        "fs.enotconn",
+        "kernel.lustre",
+        "kernel.nfs",
+        "dl.timeout",
+        "ckpt.writer",
+    ),
+    ("fs.erofs", "kernel.fs_ro"),
+    ("s3.", "hf.hub_net"),
+    (
+        "nccl.ib.completion",
+        "nccl.ib.port_error",
+        "nccl.ib.modify_qp",
+        "nccl.connect",
+        "nccl.ofi",
+        "kernel.mlx5_link",
+    ),
+)
+"""What one shared thing says in different words: a file server that does not answer, one that turned read-only, a
+store of objects, a fabric. A full disk, a quota, a broken file and a broken card of a host have no kin."""
 IN_JOB_RECOVERY = ("elastic.restart", "nvrx.cycle_event", "nvrx.section", "nvrx.hb_initial", "nvrx.inprocess")
 """Somebody inside the job repairs it already: hold off while it lives."""
 
@@ -24,6 +48,16 @@ NAMED_AT_MOST = 32
 def belongs(signature: str, family: tuple[str, ...]) -> bool:
     """Whether a signature begins with a member of a class, e.g. `kernel.oom` or `s3.`."""
     return signature.startswith(family)
+
+
+def kin_of(signature: str) -> str:
+    """The name of a signature's family: its first member; the signature itself where it has no kin."""
+    return next((family[0] for family in AKIN if belongs(signature, family)), signature)
+
+
+def akin(one: str, other: str) -> bool:
+    """Whether two signatures can be words of one cause: the same one, or of one family. Nothing is akin to none."""
+    return bool(one) and bool(other) and kin_of(one) == kin_of(other)
 
 
 def stops(signature: str, action: str) -> bool:

@@ -9,7 +9,7 @@ from datetime import timedelta
 
 from detectors.attribution.candidates import Case, hosts_showing
 from detectors.attribution.chance import at_least
-from detectors.attribution.classes import ONE_OR_ALL
+from detectors.attribution.classes import ONE_OR_ALL, akin
 from detectors.attribution.facts import Facts
 from detectors.attribution.following import unexplained
 from detectors.attribution.judgement import RuleOutcome, Shared
@@ -58,19 +58,21 @@ def _storage_of_hosts(case: Case, cause: Cause) -> Shared | None:
 
 
 def _storage(case: Case, cause: Cause) -> Shared | None:
-    """Other jobs on other hosts tell of storage at the same time."""
+    """Other jobs on other hosts tell of the same trouble with storage at the same time."""
     return _of_layer("storage", Layer.SYSTEM_FILESYSTEM, case, cause)
 
 
 def _network(case: Case, cause: Cause) -> Shared | None:
-    """Other jobs on other hosts tell of the network at the same time."""
+    """Other jobs on other hosts tell of the same trouble with the network at the same time."""
     return _of_layer("network", Layer.HARDWARE_NETWORK, case, cause)
 
 
 def _of_layer(name: str, layer: Layer, case: Case, cause: Cause) -> Shared | None:
+    """What other causes of that layer strike is chance: a full disk explains no read-only one."""
     if cause.layer is not layer:
         return None
-    others = tuple(one for one in _near(case.facts, cause, CASCADE) if one.layer is layer)
+    near = (one for one in _near(case.facts, cause, CASCADE) if one.layer is layer)
+    others = tuple(one for one in near if akin(one.signature, cause.signature))
     return Shared(f"shared.{name}", f"other jobs suffered from {name} at the same time", others) if others else None
 
 

@@ -22,6 +22,8 @@ from workloads.models import Attempt, Cluster, Job, Node
 pytestmark = pytest.mark.django_db
 NOW = datetime(2026, 11, 29, 12, 0, tzinfo=UTC)
 STALE = {"signature": "fs.stale", "layer": "system.filesystem", "fingerprint": "stale", "confidence": 0.9}
+FULL = {**STALE, "signature": "fs.enospc", "fingerprint": "full"}
+READ_ONLY = {**STALE, "signature": "fs.erofs", "fingerprint": "read-only"}
 ECC = {"signature": "cuda.ecc", "layer": "hardware.gpu", "fingerprint": "ecc", "confidence": 0.97}
 BUG = {"signature": "py.exception", "layer": "application", "fingerprint": "bug", "confidence": 0.9}
 
@@ -167,6 +169,22 @@ class TestShared:
         assert set(incident.nodes.values_list("node", flat=True)) == {"n0", "n1", "n2", "n3"}
         assert not any(one["excludable"] for verdict in verdicts for one in verdict.implicated)
         assert not Attempt.objects.filter(judge_due_at__isnull=False).exists()
+
+    def test_a_full_disk_and_a_read_only_one_are_two_incidents_each_with_jobs_of_its_own(
+        self, cluster: Cluster
+    ) -> None:
+        kinds = (FULL, READ_ONLY, FULL, READ_ONLY)
+        attempts = [told(failed(cluster, f"n{n}"), f"n{n}", **kind) for n, kind in enumerate(kinds)]
+        for attempt in attempts[:2]:
+            judged(attempt)
+            assert not newest(attempt).shared
+        for attempt in attempts[2:]:
+            judged(attempt)
+        for attempt in Attempt.objects.filter(judge_due_at__isnull=False):
+            judge(again(attempt), NOW + timedelta(minutes=2))
+        incidents = [newest(attempt).incident for attempt in attempts]
+        assert all(newest(attempt).shared for attempt in attempts)
+        assert incidents[0] == incidents[2] != incidents[1] == incidents[3]
 
     def test_three_jobs_that_die_within_a_minute_are_told_when_the_third_is_seen(self, cluster: Cluster) -> None:
         attempts = [failed(cluster, f"n{number}", at=NOW + timedelta(seconds=number)) for number in range(3)]

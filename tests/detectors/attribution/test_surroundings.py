@@ -75,6 +75,18 @@ def stale(host: str = "n01", **changes: Any) -> Facts:
     return facts(symptom("fs.stale", Layer.SYSTEM_FILESYSTEM, **values), **changes)
 
 
+def read_only(**changes: Any) -> Facts:
+    """One host whose file system went read-only."""
+    values = {"nodes": ("n02",), "fingerprint": "erofs", "confidence": 0.8, "action": "exclude_one_or_stop"}
+    return facts(symptom("fs.erofs", Layer.SYSTEM_FILESYSTEM, **values), **changes)
+
+
+def broken_connection(**changes: Any) -> Facts:
+    """One host that loses its connection to a peer."""
+    values = {"nodes": ("n02",), "confidence": 0.6, "fingerprint": "ib"}
+    return facts(symptom("nccl.ib.completion", Layer.HARDWARE_NETWORK, Role.CANDIDATE, **values), **changes)
+
+
 def missing_library(**changes: Any) -> Facts:
     """One host that cannot load a library."""
     values = {"nodes": ("n02",), "fingerprint": "lib", "confidence": 0.9, "action": "exclude_one_or_stop"}
@@ -95,7 +107,9 @@ def _others(*neighbours: Neighbour, **usual: Any) -> dict[str, Any]:
     return {"around": Surroundings(neighbours=neighbours, usual=Usual(**usual))}
 
 
-STORAGE = {"layer": Layer.SYSTEM_FILESYSTEM, "hosts": FAR}
+STORAGE = {"layer": Layer.SYSTEM_FILESYSTEM, "signature": "fs.eio", "hosts": FAR}
+FULL = {**STORAGE, "signature": "fs.enospc"}
+NETWORK = {"layer": Layer.HARDWARE_NETWORK, "signature": "nccl.ib.port_error", "hosts": FAR}
 LIBRARY = {"layer": Layer.USER, "fingerprint": "lib", "hosts": FAR, "before_end": 1800}
 ECC = {"layer": Layer.HARDWARE_GPU, "fingerprint": "ecc", "sure": True}
 CASES = (
@@ -113,6 +127,42 @@ CASES = (
     ),
     Case("storage that one job tells of", stale()),
     Case("storage that another job tells of, too", stale(**_others(near(7, 40, **STORAGE))), "shared.storage"),
+    Case(
+        "a read-only disk of one host while other jobs' disks are full",
+        read_only(**_others(near(7, 4, **FULL), near(8, 40, **FULL))),
+        "",
+        ("n02",),
+    ),
+    Case(
+        "a read-only disk of one host beside a used-up quota and a broken checkpoint",
+        read_only(
+            **_others(
+                near(7, **{**STORAGE, "signature": "fs.edquot"}), near(8, **{**STORAGE, "signature": "ckpt.zip"})
+            )
+        ),
+        "",
+        ("n02",),
+    ),
+    Case(
+        "a file system that is read-only on another job's host, too",
+        read_only(**_others(near(7, 40, **{**STORAGE, "signature": "fs.erofs"}))),
+        "shared.storage",
+    ),
+    Case(
+        "a verdict on storage that no line proves is nobody's witness",
+        read_only(**_others(near(7, **{**STORAGE, "signature": ""}))),
+        "",
+        ("n02",),
+    ),
+    Case(
+        "a broken connection while another job's card is broken",
+        broken_connection(**_others(near(7, **{**NETWORK, "signature": "kernel.mlx5_health", "sure": True}))),
+    ),
+    Case(
+        "a broken connection while another job loses its own",
+        broken_connection(**_others(near(7, **NETWORK))),
+        "shared.network",
+    ),
     Case("storage that another job told of an hour ago", stale(**_others(near(7, 3600, **STORAGE)))),
     Case(
         "storage that two hosts tell of",
