@@ -15,7 +15,8 @@ LONGEST = 1000  # lines; deep recursion is cut by Python itself below that
 _HEAD = re.compile(r"(?P<indent>[ \t]{0,200})(?:[|+] ?){0,8}Traceback \(most recent call last\)", re.ASCII)
 _FRAME = re.compile(r"\s*File \"(?P<path>[^\"]{1,1000})\", line \d{1,9}, in (?P<function>\S{1,200})")
 _INSTALLED = re.compile(r"(?:site|dist)-packages/|/lib(?:64)?/python\d|<frozen |^<string>$")
-_END = re.compile(r"[A-Za-z_][\w.]{0,200}(?:: |:?\Z)", re.ASCII)  # `KeyError: 'x'`, `queue.Empty`
+_END = re.compile(r"(?P<name>[A-Za-z_][\w.]{0,200})(?:: |:?\Z)", re.ASCII)  # `KeyError: 'x'`, `queue.Empty`
+_LEVELS = frozenset({"CRITICAL", "DEBUG", "ERROR", "FATAL", "INFO", "NOTE", "NOTICE", "TRACE", "WARN", "WARNING"})
 _NOISE = "Exception ignored in: "
 
 
@@ -76,7 +77,18 @@ class Tracebacks:
             if _INSTALLED.search(frame["path"]) is None:
                 current.place = f"{frame['path'].rsplit('/', 1)[-1][:80]}:{frame['function'][:80]}"
             return None
-        if len(text) - len(stripped) > current.indent or _END.match(stripped) is None:
+        if len(text) - len(stripped) > current.indent or not _names_a_class(stripped):
             return None  # a line of the program's text, or of somebody else who prints into the same stream
         del self.open[speaker]
         return Closed(current.place, current.ignored)
+
+
+def _names_a_class(text: str) -> bool:
+    """Whether a line begins with the name of an exception, and not with who else prints: `srun: error:`, `INFO:`.
+
+    Python prints its own without a module (`KeyError`), all others with it (`socket.timeout`).
+    """
+    found = _END.match(text)
+    if found is None or found["name"] in _LEVELS:
+        return False
+    return "." in found["name"] or found["name"][0].isupper()

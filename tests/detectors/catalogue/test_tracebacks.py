@@ -1,5 +1,7 @@
 """Is a traceback one event, with its last line as class and the program's own frame as place?"""
 
+import pytest
+
 from tests.detectors.catalogue.building import Watching, context, records
 
 HEAD = "Traceback (most recent call last):"
@@ -53,6 +55,30 @@ def test_somebody_else_who_prints_between_does_not_end_it() -> None:
     ]
     watching = see([HEAD, *OWN, *between, END])
     assert "in train.py:step" in watching.found("py.valueerror").sentence
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "srun: error: gpu-02: task 1: Exited with exit code 1",
+        "slurmstepd: error: *** STEP 20.0 ON gpu-01 CANCELLED AT 2026-11-30T01:39:37 ***",
+        "WARNING: could not find the metadata file",
+        "done",
+    ],
+)
+def test_a_launcher_or_a_logger_that_overtakes_the_last_lines_takes_no_cause_away(line: str) -> None:
+    for end, signature in (
+        (END, "py.valueerror"),
+        ("ModuleNotFoundError: No module named 'flash_attn'", "py.import"),
+        ("RuntimeError: optimizer state is inconsistent with the parameters", "py.exception"),
+        ("socket.gaierror: [Errno -9] nobody", "py.exception"),
+    ):
+        for between in range(1, 4):
+            lines = [HEAD, *OWN, end]
+            watching = see([*lines[:between], line, *lines[between:]])
+            found = watching.found(signature)
+            assert "in train.py:step" in found.sentence, (end, between)
+            assert all("train.py" not in one.sentence for one in watching.findings.values() if one != found)
 
 
 def test_an_error_that_no_signature_knows_is_still_an_error() -> None:
