@@ -17,6 +17,7 @@ from rest_framework.request import Request
 from advisor_api.models import ApiToken
 from advisor_api.token_role import TokenRole
 from advisor_api.tokens import digest_of
+from advisor_api.wrong_tokens import count_wrong_token
 from audit.actor_kind import ActorKind
 from audit.trail import Actor
 from workloads.models import Cluster
@@ -70,7 +71,11 @@ class BearerAuthentication(BaseAuthentication):
             return None
         if len(words) != 2 or len(words[1]) > TOKEN_LIMIT:
             raise AuthenticationFailed("Write the header as 'Authorization: Bearer <token>'.")
-        token = find_token(words[1].decode("latin-1"), timezone.now())
+        try:
+            token = find_token(words[1].decode("latin-1"), timezone.now())
+        except AuthenticationFailed:
+            count_wrong_token(request)
+            raise
         actor = Actor(ActorKind.CONTROLLER if token.role == TokenRole.CONTROLLER else ActorKind.TOKEN, token.name)
         role = TokenRole(token.role)
         return Caller(actor, IMPLIED.get(role, frozenset({role})), token), token

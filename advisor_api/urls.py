@@ -15,6 +15,7 @@ from advisor_api.views import (
     nodes,
     recovery,
     signals,
+    watch,
 )
 
 ADVICE = "v1/advice/<uuid:heimdall_id>"
@@ -40,6 +41,7 @@ urlpatterns: list[URLPattern] = [
     path(f"{ATTEMPT}/timeline", attempts.Timeline.as_view()),
     path(f"{ATTEMPT}/verdict", attempts.VerdictOfAttempt.as_view()),
     path(f"{ATTEMPT}/decision", attempts.DecisionOnAttempt.as_view()),
+    path("v1/advice:watch", watch.AdviceWatch.as_view()),
     path(f"{ADVICE}:approve", advice.Approve.as_view()),
     path(f"{ADVICE}:reject", advice.Reject.as_view()),
     path(f"{ADVICE}:expire", advice.Expire.as_view()),

@@ -8,6 +8,7 @@ from django.contrib.auth import get_user_model
 from django.contrib.auth.forms import AuthenticationForm
 from django.http import HttpRequest
 
+from advisor_api.client_address import client_address
 from console import signing_in
 from workloads.mode import Mode
 
@@ -25,7 +26,7 @@ class SignInForm(AuthenticationForm):
     def __init__(self, request: HttpRequest, *args: Any, now: datetime, **kwargs: Any) -> None:
         super().__init__(request, *args, **kwargs)
         self._now = now
-        self._address = signing_in.client_address(request)
+        self._address = client_address(request)
         for field in self.fields.values():
             field.widget.attrs["class"] = "form-control"
 

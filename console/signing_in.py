@@ -8,10 +8,8 @@ refused unseen. A name alone is never locked: a stranger could shut an operator 
 from datetime import datetime, timedelta
 from ipaddress import IPv4Address, ip_address
 
-from django.conf import settings
 from django.contrib.auth.models import User
 from django.db import transaction
-from django.http import HttpRequest
 from django.utils.crypto import salted_hmac
 
 from audit.actor_kind import ActorKind
@@ -28,18 +26,6 @@ OF_THE_SITE = Subject(cluster="")  # a sign-in speaks of no cluster
 
 class TooManyTries(Exception):
     """The password is not even looked at."""
-
-
-def client_address(request: HttpRequest) -> str:
-    """The address of whoever asks; from the proxy's header only when a proxy of ours sets it."""
-    peer = str(request.META.get("REMOTE_ADDR", ""))
-    forwarded = str(request.META.get("HTTP_X_FORWARDED_FOR", ""))
-    if settings.REKINDLE["REKINDLE_TRUSTED_PROXY"] and forwarded:
-        peer = forwarded.rpartition(",")[2].strip()  # the last one is what our own proxy saw
-    try:
-        return str(ip_address(peer))
-    except ValueError:
-        return "unknown"
 
 
 def begin_try(name: str, address: str, now: datetime) -> SignInTry:

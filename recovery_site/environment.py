@@ -166,8 +166,14 @@ SETTINGS = (
     Setting(
         "REKINDLE_LIVE_SECONDS",
         "0.25",
-        "How often each ASGI process looks for new events to push to its sockets.",
+        "How often each ASGI process looks for what its sockets and the controllers that wait are told of.",
         _seconds(0.05, 10),
+    ),
+    Setting(
+        "REKINDLE_API_PER_MINUTE",
+        "6000",
+        "Most requests of one token or person to the API in a minute, counted in each server process.",
+        _whole(60, 1_000_000),
     ),
     Setting("REKINDLE_READ_BYTES", "4194304", "Most bytes read from one log in one turn.", _whole(4096, 1 << 30)),
     Setting(

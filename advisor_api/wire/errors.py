@@ -18,4 +18,4 @@ class Error(Form):
 
 def answers(good: Mapping[int, Any], *more: int) -> dict[int, Any]:
     """The answers of an endpoint: the good ones, those that every endpoint may give, and `more` errors."""
-    return {**good, **dict.fromkeys((400, 401, 403, 503, *more), Error)}
+    return {**good, **dict.fromkeys((400, 401, 403, 429, 503, *more), Error)}

@@ -14,9 +14,10 @@ from django.utils import timezone
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
+from advisor_api.client_address import client_address
 from console.forms import SignInForm
 from console.sign_in_links import LinkNotUsable, look_at_link, use_link
-from console.signing_in import client_address, signed_out
+from console.signing_in import signed_out
 
 BACKEND = "django.contrib.auth.backends.ModelBackend"
 

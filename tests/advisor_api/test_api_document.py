@@ -51,7 +51,7 @@ def test_it_is_openapi_3_1() -> None:
 
 @pytest.mark.parametrize(("path", "method", "operation"), OPERATIONS, ids=[f"{m} {p}" for p, m, _ in OPERATIONS])
 def test_every_operation_declares_its_errors(path: str, method: str, operation: dict[str, Any]) -> None:
-    assert {"400", "401", "403", "503"} <= set(operation["responses"])
+    assert {"400", "401", "403", "429", "503"} <= set(operation["responses"])
     if "requestBody" in operation:
         assert "413" in operation["responses"]
     if "{" in path and method == "get" and "by-scheduler-id" not in path:
@@ -80,6 +80,7 @@ def test_the_examples_have_the_form_that_they_show() -> None:
         ("/v1/workflows", "WorkflowsAnswer"),
         ("/v1/workflows:lookup?workflowId=w", "WorkflowAnswer"),
         ("/v1/advice", "AdviceListAnswer"),
+        ("/v1/advice:watch", "WatchAnswer"),
         ("/v1/audit/events?jobId=100", "EventsAnswer"),
         ("/v1/clusters", "ClustersAnswer"),
         ("/v1/clusters/demo", "Cluster"),

@@ -43,6 +43,7 @@ DOORS: list[tuple[str, str, set[str], dict[str, Any] | None]] = [
     ("GET", "/v1/workflows", READERS, None),
     ("GET", "/v1/workflows:lookup?workflowId=w", READERS, None),
     ("GET", "/v1/advice", READERS, None),
+    ("GET", "/v1/advice:watch", READERS, None),
     ("PUT", "/v1/advice/{id}/reconciliation-status", {"controller"}, {}),
     ("GET", f"/v1/recovery/sequences{SEQUENCE}", READERS, None),
     ("POST", "/v1/recovery/milestones", {"controller"}, {}),
