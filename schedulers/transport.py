@@ -1,11 +1,14 @@
 """How does a scheduler's command get run, and what came back?"""
 
+import contextlib
 import os
 import selectors
 import shutil
 import signal
 import subprocess
+import tempfile
 import time
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import IO, Protocol
 
@@ -17,6 +20,14 @@ CHUNK = 1 << 16
 
 class NoProgram(Unreachable):
     """The command does not exist, so nothing was done."""
+
+
+class NotConnected(Unreachable):
+    """The other machine could not be reached, so nothing was done."""
+
+
+class Lost(Unreachable):
+    """The connection broke while a command was under way. Whether it did anything is unknown."""
 
 
 class TimedOut(Unreachable):
@@ -40,7 +51,7 @@ class Transport(Protocol):
     """A way to run one command. No shell anywhere: `argv` is a list of arguments."""
 
     def run(self, argv: tuple[str, ...], seconds: float) -> Answer:
-        """Run `argv` for at most `seconds`; raises `NoProgram`, `TimedOut` or `TooLong`."""
+        """Run `argv` for at most `seconds`; raises `NoProgram`, `NotConnected`, `Lost`, `TimedOut` or `TooLong`."""
 
 
 class LocalTransport:
@@ -65,46 +76,51 @@ class LocalTransport:
         program = shutil.which(argv[0], path=self._environment["PATH"])
         if program is None:
             raise NoProgram(f"There is no command '{argv[0]}' on this machine.")
+        return run_bounded((program, *argv[1:]), argv[0], seconds, self._environment, largest=self._largest)
+
+
+def run_bounded(
+    command: Sequence[str],
+    name: str,
+    seconds: float,
+    environment: Mapping[str, str],
+    *,
+    given: bytes = b"",
+    outputs: IO[bytes] | None = None,
+    largest: int = LARGEST_ANSWER,
+) -> Answer:
+    """Run a program in a process group of its own, which is killed as a whole at the limit.
+
+    `given` is what it reads on its standard input, a file, so that nobody waits for a program that does not read.
+    A file `outputs` takes both outputs of one that leaves something behind which keeps them open.
+    """
+    with contextlib.ExitStack() as open_files:
+        stdin: IO[bytes] | int = subprocess.DEVNULL
+        if given:
+            stdin = open_files.enter_context(tempfile.TemporaryFile())
+            stdin.write(given)
+            stdin.seek(0)
         try:
             process = subprocess.Popen(
-                [program, *argv[1:]],
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
-                env=self._environment,
+                list(command),
+                stdin=stdin,
+                stdout=outputs or subprocess.PIPE,
+                stderr=outputs or subprocess.PIPE,
+                env=dict(environment),
                 start_new_session=True,
             )
         except OSError as error:
-            raise NoProgram(f"The command '{argv[0]}' cannot be started: {error.strerror}.") from error
-        with process:
-            try:
-                stdout, stderr = self._read(process, argv[0], seconds)
-            finally:
-                # Until here nobody has waited for the process, so its number cannot belong to another one.
+            raise NoProgram(f"The command '{name}' cannot be started: {error.strerror}.") from error
+    with process:
+        stays = False
+        try:
+            stdout, stderr = _read(process, name, seconds, largest)
+            stays = outputs is not None
+        finally:
+            # Until here nobody has waited for the process, so its number cannot belong to another one.
+            if not stays:
                 _kill_group(process.pid)
-            return Answer(process.wait(), _text(stdout), _text(stderr))
-
-    def _read(self, process: subprocess.Popen[bytes], name: str, seconds: float) -> tuple[bytearray, bytearray]:
-        """Both outputs to their end, and the process to its own."""
-        ends = time.monotonic() + seconds
-        outputs = (bytearray(), bytearray())
-        with selectors.DefaultSelector() as waiting:
-            for pipe, output in zip(_pipes(process), outputs, strict=True):
-                os.set_blocking(pipe.fileno(), False)
-                waiting.register(pipe, selectors.EVENT_READ, output)
-            while waiting.get_map():
-                left = ends - time.monotonic()
-                if left <= 0:
-                    raise TimedOut(f"'{name}' did not answer within {seconds:g} s.", _text(outputs[0] + outputs[1]))
-                for key, _ in waiting.select(left):
-                    chunk = os.read(key.fd, CHUNK)
-                    key.data.extend(chunk)
-                    if not chunk:
-                        waiting.unregister(key.fileobj)
-                if len(outputs[0]) + len(outputs[1]) > self._largest:
-                    raise TooLong(f"'{name}' answered more than {self._largest} bytes.", _text(outputs[0][:CHUNK]))
-        _wait_unreaped(process.pid, name, ends, seconds)
-        return outputs
+        return Answer(process.wait(), _text(stdout), _text(stderr))
 
 
 @dataclass
@@ -120,10 +136,31 @@ class RecordingTransport:
         return self.inner.run(argv, seconds)
 
 
-def _pipes(process: subprocess.Popen[bytes]) -> tuple[IO[bytes], IO[bytes]]:
-    if process.stdout is None or process.stderr is None:
-        raise AssertionError("both outputs are pipes")
-    return process.stdout, process.stderr
+def _read(process: subprocess.Popen[bytes], name: str, seconds: float, largest: int) -> tuple[bytearray, bytearray]:
+    """Both outputs to their end, and the process to its own."""
+    ends = time.monotonic() + seconds
+    outputs = (bytearray(), bytearray())
+    with selectors.DefaultSelector() as waiting:
+        for pipe, output in zip(_pipes(process), outputs, strict=False):
+            os.set_blocking(pipe.fileno(), False)
+            waiting.register(pipe, selectors.EVENT_READ, output)
+        while waiting.get_map():
+            left = ends - time.monotonic()
+            if left <= 0:
+                raise TimedOut(f"'{name}' did not answer within {seconds:g} s.", _text(outputs[0] + outputs[1]))
+            for key, _ in waiting.select(left):
+                chunk = os.read(key.fd, CHUNK)
+                key.data.extend(chunk)
+                if not chunk:
+                    waiting.unregister(key.fileobj)
+            if len(outputs[0]) + len(outputs[1]) > largest:
+                raise TooLong(f"'{name}' answered more than {largest} bytes.", _text(outputs[0][:CHUNK]))
+    _wait_unreaped(process.pid, name, ends, seconds)
+    return outputs
+
+
+def _pipes(process: subprocess.Popen[bytes]) -> tuple[IO[bytes], ...]:
+    return tuple(pipe for pipe in (process.stdout, process.stderr) if pipe is not None)
 
 
 def _wait_unreaped(number: int, name: str, ends: float, seconds: float) -> None:

@@ -18,7 +18,7 @@ from schedulers.port import (
     Unreachable,
 )
 from schedulers.slurm import accounting, commands, listing, refusals, showing
-from schedulers.transport import TimedOut, TooLong, Transport
+from schedulers.transport import Lost, TimedOut, TooLong, Transport
 
 Read = TypeVar("Read")
 
@@ -121,7 +121,7 @@ class Slurm:
             raise Refused(str(error)) from error
         try:
             answer = self._transport.run(argv, self._seconds)
-        except (TimedOut, TooLong) as error:
+        except (Lost, TimedOut, TooLong) as error:
             raise Unclear(error.reason, error.raw) from error
         if answer.returncode:
             raise refusals.of_action(argv, answer)

@@ -24,6 +24,7 @@ REFUSALS = (
     "Pathname of a file, directory or other parameter too long",
     "Update of this parameter is not supported",
     "Job update not available right now",
+    "forced command refused",  # that of deploy/forced_command.py: it ran nothing
 )
 
 SILENCE = (
