@@ -34,12 +34,21 @@ def verdict_of(diagnosis: Diagnosis, answer: Answer, told: Told, advised: Recomm
                 "submit_time": told.submitted_at.isoformat() if told.submitted_at else None,
                 "user": told.user or None,
             },
+            log_lag_seconds=_lag(answer, told),
             lines=answer.found.numbers,
             rules=({"id": f"policy.{rule}", "fired": True, "because": advised.because},),
             missing=missing_evidence(diagnosis, answer, told),
             nothing=diagnosis.nothing,
         ),
     )
+
+
+def _lag(answer: Answer, told: Told) -> float | None:
+    """From the newest stamp of the logs to the newest moment that the scheduler knows; unknown without either."""
+    last = answer.found.last_line_at
+    if last is None or told.until is None:
+        return None
+    return round(max(0.0, (told.until - last).total_seconds()), 3)
 
 
 def missing_evidence(diagnosis: Diagnosis, answer: Answer, told: Told) -> list[str]:

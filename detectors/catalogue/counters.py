@@ -1,6 +1,8 @@
 """How does the step counter of one dialect move?"""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from detectors.catalogue.dialects import Told
 
@@ -28,6 +30,15 @@ class Counter:
     seconds: list[float] = field(default_factory=list)
     total: int | None = None
     rank: int = 0
+
+    @classmethod
+    def of(cls, row: Mapping[str, Any]) -> "Counter":
+        """From its JSON, which stays as it is."""
+        return cls(**{**row, "gaps": list(row["gaps"]), "seconds": list(row["seconds"])})
+
+    def state(self) -> dict[str, Any]:
+        """As JSON, which stays as it is when the counter moves on."""
+        return {**vars(self), "gaps": list(self.gaps), "seconds": list(self.seconds)}
 
     def see(self, heard: Told, step: int, at: float) -> bool:
         """One more line of the dialect. Whether the counter moved.
@@ -61,5 +72,6 @@ class Counter:
         if told_seconds is not None:
             gap = max(gap or 0.0, told_seconds * steps)
         if gap is not None and each is not None:
-            self.gaps = [*self.gaps, gap][-WINDOW:]
-            self.seconds = [*self.seconds, each][-WINDOW:]
+            self.gaps.append(gap)
+            self.seconds.append(each)
+            del self.gaps[:-WINDOW], self.seconds[:-WINDOW]

@@ -47,7 +47,7 @@ class Course:
         if not state:
             return cls()
         times: dict[str, Any] = {name: moment(state[name]) for name in _TIMES}
-        counters = {name: Counter(**row) for name, row in state["counters"].items()}
+        counters = {name: Counter.of(row) for name, row in state["counters"].items()}
         last = quote_from(state["last"]) if state["last"] else None
         plain = {name: state[name] for name in ("active", "phase", "saved", "loaded", "place", "point_step")}
         worst, bursts = dict(state["worst"]), list(state["bursts"])
@@ -56,7 +56,7 @@ class Course:
     def state(self) -> dict[str, Any]:
         """As JSON."""
         return {
-            "counters": {name: dict(vars(counter)) for name, counter in self.counters.items()},
+            "counters": {name: counter.state() for name, counter in self.counters.items()},
             "active": self.active,
             "phase": self.phase,
             "saved": self.saved,
@@ -96,21 +96,23 @@ class Course:
             moved = counter.see(heard, heard.step, reading.moment.timestamp())
         if not moved:
             return None
-        self._quiet(reading)
         if heard.step > 0:
             self.enter("training", reading)
+        else:
+            self._quiet(reading)
         self._choose()
         if heard.dialect != self.active:
             return None
-        self.step_at, self.newest, self.done_at = reading.moment, reading, None
-        return self._point(heard, heard.step, reading.moment)
+        at = reading.moment
+        self.step_at, self.newest, self.done_at = at, reading, None
+        return self._point(heard, heard.step, at)
 
     def enter(self, phase: str, reading: Reading) -> None:
         """A change of phase, or the same one again."""
-        if self.phase in PAUSES and self.phase_at is not None and phase != self.phase:
-            spent = (reading.moment - self.phase_at).total_seconds()
-            self.worst[self.phase] = max(self.worst.get(self.phase, 0.0), spent)
         if phase != self.phase:
+            if self.phase in PAUSES and self.phase_at is not None:
+                spent = (reading.moment - self.phase_at).total_seconds()
+                self.worst[self.phase] = max(self.worst.get(self.phase, 0.0), spent)
             self.phase, self.phase_at = phase, reading.moment
         if phase == "ended":
             self.done_at = self.done_at or reading.record.read_at
@@ -124,7 +126,8 @@ class Course:
 
     def _quiet(self, reading: Reading) -> None:
         read_at = reading.record.read_at
-        self.quiet_at = max(self.quiet_at or read_at, read_at)
+        if self.quiet_at is None or read_at > self.quiet_at:
+            self.quiet_at = read_at
 
     def arrive(self, steps: int, read_at: datetime) -> None:
         """One read brought so many step lines."""

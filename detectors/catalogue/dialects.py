@@ -7,7 +7,7 @@ is special about the others stands here.
 import math
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from detectors.catalogue.hits import Hit
 from detectors.catalogue.numerals import LARGEST
@@ -34,7 +34,9 @@ _TOKENS = re.compile(
     r"|throughput/device/TPS=|perf/throughput:|\bwps=)([\d.,]{1,20}[KMB]?)",
     re.ASCII,
 )
+_TOKEN_SIGNS = ("_per_", "TPS=", "throughput:", "wps=")  # one of them stands in every match: quicker to look for
 _TFLOPS = re.compile(r"\btflops: ?([\d.,]{1,20})", re.ASCII)
+_TFLOP_SIGNS = ("tflops:",)
 _SKIPPED = re.compile(r"number of skipped iterations:\s{0,6}[1-9]")
 _RANKS = {"prog.tqdm": BARS, "prog.epoch": EPOCHS}
 COMPANIONS = frozenset({"prog.hf", "prog.composer_values", "prog.olmo_values"})
@@ -42,9 +44,8 @@ COMPANIONS = frozenset({"prog.hf", "prog.composer_values", "prog.olmo_values"})
 _SUFFIXES = {"k": 1e3, "K": 1e3, "M": 1e6, "B": 1e9}
 
 
-@dataclass(frozen=True, slots=True)
-class Told:
-    """What one progress line tells.
+class Told(NamedTuple):
+    """What one progress line tells. A named tuple, as all that is made for each line.
 
     `dialect` names the counter; empty when the line shows activity (a bar of an evaluation or a download) and no
     step. `seconds`: of one step. `nan`: the loss is not a number; `None` when the line reports no loss. `rank`: how
@@ -76,21 +77,22 @@ class Told:
 
 def told(hit: Hit, text: str) -> Told:
     """What a line with a signature of kind `progress` tells."""
-    special = _SPECIAL.get(hit.signature.id)
-    dialect, step, total = special(hit.words, text) if special else _plain(hit)
-    loss, nan = _loss(hit, text)
-    seconds, rank = _seconds(hit.words, text), _RANKS.get(hit.signature.id, STEPS)
-    tokens = _work(hit.words.get("tps") or hit.words.get("tk"), _TOKENS, text)
-    tflop = _work(hit.words.get("tf"), _TFLOPS, text)
-    return Told(dialect, step, total, seconds, loss, nan, rank, tokens, tflop, hit.signature.id in COMPANIONS)
+    name, words = hit.signature.id, hit.words
+    special = _SPECIAL.get(name)
+    dialect, step, total = special(words, text) if special else _plain(name, words)
+    loss, nan = _loss(name, text)
+    seconds, rank = _seconds(words, text), _RANKS.get(name, STEPS)
+    tokens = _work(words.get("tps") or words.get("tk"), _TOKENS, _TOKEN_SIGNS, text)
+    tflop = _work(words.get("tf"), _TFLOPS, _TFLOP_SIGNS, text)
+    return Told(dialect, step, total, seconds, loss, nan, rank, tokens, tflop, name in COMPANIONS)
 
 
 Place = tuple[str, int | None, int | None]
 
 
-def _plain(hit: Hit) -> Place:
-    step = _count(hit.words.get("i"))
-    return (hit.signature.id if step is not None else ""), step, _count(hit.words.get("n"))
+def _plain(name: str, words: Mapping[str, str]) -> Place:
+    step = _count(words.get("i"))
+    return (name if step is not None else ""), step, _count(words.get("n"))
 
 
 def _bar(words: Mapping[str, str], text: str) -> Place:
@@ -148,7 +150,7 @@ _SPECIAL: dict[str, Callable[[Mapping[str, str], str], Place]] = {
 }
 
 
-def _loss(hit: Hit, text: str) -> tuple[float | None, bool | None]:
+def _loss(name: str, text: str) -> tuple[float | None, bool | None]:
     """The loss when it is a number, and whether it is none.
 
     Megatron leaves the field out when the loss is not a number, but also while it searches its loss scale.
@@ -157,9 +159,10 @@ def _loss(hit: Hit, text: str) -> tuple[float | None, bool | None]:
         if _is_training_loss(text, found.start()):
             break
     else:
-        missing = hit.signature.id == "prog.megatron" and _SKIPPED.search(text) is None
+        missing = name == "prog.megatron" and _SKIPPED.search(text) is None
         return None, True if missing else None
-    value = float(found["loss"]) if found["loss"].count(".") < 2 else math.nan
+    word = found["loss"]
+    value = float(word) if word.count(".") < 2 else math.nan
     return (value, False) if math.isfinite(value) else (None, True)
 
 
@@ -186,9 +189,11 @@ def _seconds(words: Mapping[str, str], text: str) -> float | None:
     return value if value is not None and 0 < value <= LONGEST_STEP_SECONDS else None
 
 
-def _work(word: str | None, otherwise: re.Pattern[str], text: str) -> float | None:
+def _work(word: str | None, otherwise: re.Pattern[str], signs: tuple[str, ...], text: str) -> float | None:
     """Work done a second, by the pattern's own word or by one that stands elsewhere in the line."""
-    if not word and (found := otherwise.search(text)) is not None:
+    if not word:
+        if not any([sign in text for sign in signs]) or (found := otherwise.search(text)) is None:
+            return None
         word = found[1]
     rate = _scaled(word.replace(",", ""), 1.0) if word else None
     return rate if rate is not None and 0 < rate < math.inf else None
@@ -205,6 +210,7 @@ def _scaled(word: str, unit: float) -> float | None:
 
 def _count(word: str | None) -> int | None:
     if word and len(word) <= PLAIN_DIGITS and word.isascii() and word.isdecimal():
-        return int(word) if int(word) <= LARGEST else None
+        number = int(word)
+        return number if number <= LARGEST else None
     value = _scaled(word, 1.0) if word else None
     return int(value) if value is not None and 0 <= value <= LARGEST else None

@@ -7,7 +7,7 @@ less than the pattern does, never for more.
 
 import functools
 import re
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
 
@@ -63,7 +63,17 @@ def literals(pattern: str) -> frozenset[bytes] | None:
 
 def shortest(texts: Collection[bytes]) -> list[bytes]:
     """Those that hold none of the others, sorted."""
-    return sorted(text for text in texts if not any(other in text for other in texts if other != text))
+    known = frozenset(texts)
+    lengths = sorted({len(text) for text in known})
+    return sorted(text for text in known if not any(_held(text, lengths, known)))
+
+
+def _held(text: bytes, lengths: Sequence[int], known: Collection[bytes]) -> Iterator[bool]:
+    """For each part of the text that is as long as one of the others whether it is one: a text knows few parts."""
+    for length in lengths:
+        if length >= len(text):
+            return
+        yield from (text[at : at + length] in known for at in range(len(text) - length + 1))
 
 
 def without_digits(pattern: str) -> str | None:
@@ -154,12 +164,7 @@ class _Pattern:
             return self._escaped()
         if character == ".":
             return _ANYTHING
-        return _EMPTY if character in "^$" else self._letter(character)
-
-    def _letter(self, character: str) -> _Part:
-        if not self._fold or not character.isalpha():
-            return _Part(frozenset({character}))
-        return _Part(frozenset({character.lower(), character.upper()})) if character.isascii() else _ANYTHING
+        return _EMPTY if character in "^$" else _letter(character, self._fold)
 
     def _escaped(self) -> _Part:
         character = self._text[self._at] if self._at < len(self._text) else ""
@@ -215,6 +220,13 @@ class _Pattern:
         return there
 
 
+@functools.lru_cache(maxsize=1024)
+def _letter(character: str, fold: bool) -> _Part:
+    if not fold or not character.isalpha():
+        return _Part(frozenset({character}))
+    return _Part(frozenset({character.lower(), character.upper()})) if character.isascii() else _ANYTHING
+
+
 def _is_escaped(text: str, place: int, start: int) -> bool:
     before = text[start:place]
     return (len(before) - len(before.rstrip("\\"))) % 2 == 1
@@ -252,6 +264,10 @@ def _grown(run: frozenset[str], exact: frozenset[str], least: int, most: int | N
     """The run with the part behind it, each text written out; `None` when they are too many or have no end."""
     if most is None or most > ENOUGH or most < least:
         return None
+    if least == most == 1:  # most parts are a letter
+        return (
+            frozenset([one + letter for one in run for letter in exact]) if len(run) * len(exact) <= MOST else None
+        )
     grown: set[str] = set()
     for times in range(least, most + 1):
         if len(run) * len(exact) ** times > MOST:

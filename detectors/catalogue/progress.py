@@ -1,7 +1,7 @@
 """How far is the attempt, at which rhythm does it move, and what is it doing?"""
 
 import statistics
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
@@ -9,7 +9,6 @@ from detectors.catalogue.counters import SURE
 from detectors.catalogue.course import Course
 from detectors.catalogue.detector import Known, Rhythm, State, Step
 from detectors.catalogue.dialects import told
-from detectors.catalogue.hits import Hit
 from detectors.catalogue.moments import Moment, moment_of
 from detectors.catalogue.readings import Reading
 from detectors.catalogue.records import Checkpoint, Context, Progress, ProgressPoint
@@ -34,7 +33,10 @@ class Notes:
     def take(self, course: Course, reading: Reading) -> None:
         """One reading moves the course."""
         nan, rate = None, None
-        for hit in _telling(reading):
+        hits, fault = reading.others, reading.fault
+        if fault is not None and fault.signature.moments:  # a fault may tell that the job restarts itself
+            hits = (*hits, fault)
+        for hit in hits:
             if hit.signature.kind == "progress":
                 heard, before = told(hit, reading.text), course.step
                 nan = heard.nan if nan is None else nan
@@ -42,7 +44,8 @@ class Notes:
                 if (point := course.hear(heard, reading)) is not None:
                     self.points.append(point)
                 if course.step != before:
-                    self.arrived[reading.record.read_at] = self.arrived.get(reading.record.read_at, 0) + 1
+                    read_at = reading.record.read_at
+                    self.arrived[read_at] = self.arrived.get(read_at, 0) + 1
             elif (happened := moment_of(hit, reading.text)) is not None:
                 self._follow(course, happened, reading)
         self.losses.append(nan)
@@ -93,13 +96,6 @@ def fold(state: State, readings: Sequence[Reading], known: Known, context: Conte
         checkpoints=tuple(notes.checkpoints),
     )
     return Step(course.state(), known)
-
-
-def _telling(reading: Reading) -> Iterator[Hit]:
-    """What tells of steps, checkpoints and phases; a fault may tell that the job restarts itself."""
-    yield from reading.others
-    if reading.fault is not None and reading.fault.signature.moments:
-        yield reading.fault
 
 
 _ENTERED = {

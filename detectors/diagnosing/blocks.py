@@ -1,6 +1,6 @@
 """How is a stream of bytes cut at line borders, so that the parts can be looked at side by side?"""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from io import BufferedReader
 
@@ -39,11 +39,9 @@ def blocks(stream: BufferedReader, size: int) -> Iterator[Block]:
     carry, lead, start, line, skipping = b"", b"", 0, 1, False
     with stream:
         while True:
-            got, broken = _read(stream, size)
-            chunk = carry + got
-            ended = bool(broken) or len(got) < size
-            end = len(chunk) if ended else _border(chunk)
-            content, carry = chunk[:end], chunk[end:]
+            parts, broken = _read(stream, size)
+            ended = bool(broken) or sum(map(len, parts)) < size
+            content, carry = (b"".join([carry, *parts]), b"") if ended else _cut(carry, parts)
             if ended:
                 stream.close()
             yield Block(start, line, content, lead, skipping, ended, broken)
@@ -55,7 +53,17 @@ def blocks(stream: BufferedReader, size: int) -> Iterator[Block]:
             line += content.count(b"\n")
 
 
-def _read(stream: BufferedReader, size: int) -> tuple[bytes, str]:
+def _cut(carry: bytes, parts: Sequence[bytes]) -> tuple[bytes, bytes]:
+    """What was read up to the last border, and the rest. Usually the last part holds it: all is copied once."""
+    end = parts[-1].rfind(b"\n") + 1
+    if end:
+        return b"".join([carry, *parts[:-1], parts[-1][:end]]), parts[-1][end:]
+    chunk = b"".join([carry, *parts])
+    end = _border(chunk)
+    return chunk[:end], chunk[end:]
+
+
+def _read(stream: BufferedReader, size: int) -> tuple[list[bytes], str]:
     """The next bytes, fewer than `size` only at the end; and why it breaks off."""
     parts: list[bytes] = []
     missing = size
@@ -63,12 +71,12 @@ def _read(stream: BufferedReader, size: int) -> tuple[bytes, str]:
         try:
             got = stream.read(min(missing, SMALLEST))
         except BROKEN:
-            return b"".join(parts), "it breaks off or is damaged"
+            return parts, "it breaks off or is damaged"
         if not got:
             break
         parts.append(got)
         missing -= len(got)
-    return b"".join(parts), ""
+    return parts, ""
 
 
 def _border(chunk: bytes) -> int:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from itertools import accumulate, count
 from operator import add
+from typing import NamedTuple
 
 from detectors.catalogue.catalogue import catalogue
 from detectors.catalogue.cleaning import NOTHING, UNSURE, clean, said_by, wrapped
@@ -45,10 +46,10 @@ class Clock:
     latest: datetime
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
-    """One line. `number` is that of its line in the stream, `at` when it was written or the next dated line was.
+class Row(NamedTuple):
+    """One line; a named tuple, as all that is made for each line.
 
+    `number` is that of its line in the stream, `at` when it was written or the next dated line was.
     `sort`: `REPEATED` for a symptom that stands by itself, `MOVES` for what may show a step, a save or a phase.
     """
 
@@ -74,7 +75,11 @@ class Sifted:
     passed_over: int = 0
 
 
-Lines = Sequence[tuple[int, bytes]]
+class Lines(NamedTuple):
+    """Lines without their ends, and at which byte of the stream each begins."""
+
+    offsets: Sequence[int]
+    pieces: Sequence[bytes]
 
 
 def sift(block: Block, clock: Clock, ask_hosts: bool, alone: bool = False) -> Sifted:
@@ -83,30 +88,31 @@ def sift(block: Block, clock: Clock, ask_hosts: bool, alone: bool = False) -> Si
     `alone`: no other stream is read, so that what a speaker repeats while nothing moves can be left out at once.
     """
     lines = _lines(block)
+    pieces = lines.pieces
     sieve, often = Sieve(block.lead), Often()
     kept: list[_Kept] = []
     telling: list[bytes] = []
     looked_at = -1
-    for index in asked(block, [offset for offset, _line in lines], sieve):
-        line = lines[index][1]
+    for index in asked(block, lines.offsets, sieve):
+        line = pieces[index]
         found = sieve.found(line)
         if found is None:
             continue
         looked_at = index
-        may_name, sort = _may_name(found, len(lines) > FEW), _sort(found, sieve.going_on)
+        may_name, sort = _may_name(found, len(pieces) > FEW), _sort(found, sieve.going_on)
         if may_name and ask_hosts:
             telling.append(line)
         if not (alone and often.is_too_often(line, sort)):
             kept.append(_Kept(index, may_name, sort))
-    closing = next((index for index in range(len(lines) - 1, -1, -1) if lines[index][1].strip()), None)
+    closing = next((index for index in range(len(pieces) - 1, -1, -1) if pieces[index].strip()), None)
     if closing is not None and looked_at < closing:
         kept.append(_Kept(closing, False, KEEP))
-    times = _times(lines, kept, clock)
+    times = _times(pieces, kept, clock)
     return Sifted(
         rows=tuple(_rows(block, lines, kept, times)),
         size=len(block.content),
-        first_at=_first(lines, clock) or next((at for at in times if at is not None), None),
-        last_at=_newest(lines, times, clock),
+        first_at=_first(pieces, clock) or next((at for at in times if at is not None), None),
+        last_at=_newest(pieces, times, clock),
         hosts=_hosts(telling, clock.reference),
         last=block.last,
         broken=block.broken,
@@ -128,11 +134,10 @@ def first_stamp(content: bytes, clock: Clock, lines: int = 200) -> tuple[datetim
     return None
 
 
-@dataclass(frozen=True, slots=True)
-class _Kept:
+class _Kept(NamedTuple):
     """The place of a line in its block, whether it may name a host, and its sort."""
 
-    index: int
+    nth: int
     may_name: bool
     sort: int
 
@@ -168,8 +173,10 @@ def _lines(block: Block) -> Lines:
     if not block.skipping and max(map(len, pieces)) <= LINE_LIMIT:
         if not pieces[-1]:
             pieces.pop()
-        return list(zip(map(add, accumulate(map(len, pieces), initial=block.start), count()), pieces, strict=False))
-    return list(_cut_lines(block))
+        starts = map(add, accumulate(map(len, pieces[:-1]), initial=block.start), count())
+        return Lines(list(starts) if pieces else [], pieces)
+    cut = list(_cut_lines(block))
+    return Lines([offset for offset, _line in cut], [line for _offset, line in cut])
 
 
 def _cut_lines(block: Block) -> Iterator[tuple[int, bytes]]:
@@ -207,38 +214,38 @@ def _stamp(line: bytes, clock: Clock) -> datetime | None:
     return at if at <= clock.latest else None
 
 
-def _times(lines: Lines, kept: Sequence[_Kept], clock: Clock) -> list[datetime | None]:
+def _times(lines: Sequence[bytes], kept: Sequence[_Kept], clock: Clock) -> list[datetime | None]:
     """For each kept line its own time, else that of the next one that has any."""
-    times: list[datetime | None] = [_stamp(lines[one.index][1], clock) for one in kept]
+    times: list[datetime | None] = [_stamp(lines[one.nth], clock) for one in kept]
     following: datetime | None = None
     for place in range(len(kept) - 1, -1, -1):
         if times[place] is None:
-            index = kept[place].index
-            alone = place + 1 == len(kept) or kept[place + 1].index > index + 1
+            index = kept[place].nth
+            alone = place + 1 == len(kept) or kept[place + 1].nth > index + 1
             behind = lines[index + 1 : index + 1 + AHEAD] if alone and kept[place].may_name else ()
-            near = next((at for _offset, line in behind if (at := _stamp(line, clock)) is not None), None)
+            near = next((at for line in behind if (at := _stamp(line, clock)) is not None), None)
             times[place] = near or following
         following = times[place]
     return times
 
 
-def _first(lines: Lines, clock: Clock) -> datetime | None:
-    return next((at for _offset, line in lines[:TAIL] if (at := _stamp(line, clock)) is not None), None)
+def _first(lines: Sequence[bytes], clock: Clock) -> datetime | None:
+    return next((at for line in lines[:TAIL] if (at := _stamp(line, clock)) is not None), None)
 
 
-def _newest(lines: Lines, times: Sequence[datetime | None], clock: Clock) -> datetime | None:
-    tail = [at for _offset, line in lines[-TAIL:] if (at := _stamp(line, clock)) is not None]
+def _newest(lines: Sequence[bytes], times: Sequence[datetime | None], clock: Clock) -> datetime | None:
+    tail = [at for line in lines[-TAIL:] if (at := _stamp(line, clock)) is not None]
     return max([*tail, *(at for at in times if at is not None)], default=None)
 
 
 def _rows(block: Block, lines: Lines, kept: Sequence[_Kept], times: Sequence[datetime | None]) -> Iterator[Row]:
     number, counted = block.line, 0
     for one, at in zip(kept, times, strict=True):
-        offset, line = lines[one.index]
+        offset = lines.offsets[one.nth]
         place = offset - block.start
         number += block.content.count(b"\n", counted, place)
         counted = place
-        yield Row(offset, number, at, text_of(line), one.sort)
+        yield Row(offset, number, at, text_of(lines.pieces[one.nth]), one.sort)
 
 
 def _hosts(telling: Sequence[bytes], at: datetime) -> tuple[str, ...]:

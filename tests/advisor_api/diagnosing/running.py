@@ -2,6 +2,7 @@
 
 import io
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
@@ -13,6 +14,8 @@ import pytest
 from django.core.management import call_command
 
 ROOT = Path(__file__).resolve().parents[3]
+DIAGNOSE = [sys.executable, "-P", "-m", "advisor_api.diagnosing"]
+ENVIRONMENT = {"PATH": os.defpath, "PYTHONPATH": str(ROOT)}
 ECC = "RuntimeError: CUDA error: uncorrectable ECC error encountered"
 
 
@@ -60,14 +63,14 @@ def run(*arguments: str | Path) -> Ran:
 def run_alone(
     folder: Path, *arguments: str | Path, given: bytes = b"", environment: Mapping[str, str] | None = None
 ) -> Ran:
-    """The command as a process of its own, in `folder`, where its state is, too."""
+    """The command as `./run` starts it: a process of its own, in `folder`."""
     done = subprocess.run(
-        [sys.executable, str(ROOT / "manage.py"), "diagnose", *map(str, arguments)],
+        [*DIAGNOSE, *map(str, arguments)],
         input=given,
         capture_output=True,
         cwd=folder,
         timeout=60,
         check=False,
-        env={"PATH": "/usr/bin:/bin", "REKINDLE_STATE_DIR": str(folder / "state"), **(environment or {})},
+        env={**ENVIRONMENT, **(environment or {})},
     )
     return Ran(done.returncode, done.stdout.decode(), done.stderr.decode())

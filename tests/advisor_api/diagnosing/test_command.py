@@ -5,12 +5,14 @@ import gzip
 import json
 import lzma
 import os
+import subprocess
+import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
 
-from tests.advisor_api.diagnosing.running import CRASH, ECC, Ran, run, run_alone, steps, text
+from tests.advisor_api.diagnosing.running import CRASH, ECC, ENVIRONMENT, Ran, run, run_alone, steps, text
 
 WATCHDOG = (
     "[rank{0}]:[E501 10:30:00.000000000 ProcessGroupNCCL.cpp:616] [Rank {0}] Watchdog caught collective operation"
@@ -216,7 +218,35 @@ def test_two_runs_give_the_same_bytes(tmp_path: Path, log: Callable[..., Path]) 
 
 
 def test_it_opens_no_database(tmp_path: Path, log: Callable[..., Path]) -> None:
-    """No mark for a database stands here: pytest-django refuses every connection. A process makes none either."""
-    ran = run_alone(tmp_path, log(CRASH))
-    assert ran.status == 10
-    assert sum(path.stat().st_size for path in (tmp_path / "state").glob("*.sqlite3*")) == 0
+    """No mark for a database stands here: pytest-django refuses connections. A process leaves nothing behind."""
+    path = log(CRASH)
+    assert run_alone(tmp_path, path).status == 10
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_it_starts_without_the_framework(tmp_path: Path, log: Callable[..., Path]) -> None:
+    """Django and what it brings take as long to start as it takes to read some megabytes."""
+    code = (
+        "import sys; from advisor_api.diagnosing.door import main; main(sys.argv[1:])\n"
+        "sys.exit(any(name.partition('.')[0] in ('django', 'celery', 'rest_framework') for name in sys.modules))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-P", "-c", code, str(log(CRASH))],
+        env=ENVIRONMENT,
+        capture_output=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert b"Uncorrectable ECC" in done.stdout
+
+
+def test_modules_in_the_folder_of_the_logs_are_not_taken_for_ours(tmp_path: Path, log: Callable[..., Path]) -> None:
+    (tmp_path / "json.py").write_text("raise SystemExit(77)")
+    assert run_alone(tmp_path, log(CRASH)).status == 10
+
+
+def test_the_site_has_it_as_a_command_too(tmp_path: Path, log: Callable[..., Path]) -> None:
+    path = log(CRASH)
+    within, alone = run(path, "--json"), run_alone(tmp_path, path, "--json")
+    assert (within.status, within.out) == (alone.status, alone.out)

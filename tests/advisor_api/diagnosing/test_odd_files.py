@@ -1,13 +1,12 @@
 """What does `diagnose` say of files that are none, or not what they seem?"""
 
-import os
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-from tests.advisor_api.diagnosing.running import CRASH, ECC, ROOT, run, run_alone, text
+from tests.advisor_api.diagnosing.running import CRASH, DIAGNOSE, ECC, ENVIRONMENT, run, run_alone, text
 
 
 @pytest.mark.parametrize("encoding", ["utf-16", "utf-16-be"])
@@ -50,10 +49,7 @@ def test_an_empty_pattern_is_a_mistake(tmp_path: Path) -> None:
 @pytest.mark.parametrize("named", ["-", "job.log"])
 def test_a_closed_standard_input_is_empty(tmp_path: Path, named: str) -> None:
     (tmp_path / "job.log").write_text(ECC + "\n")
-    closing = (
-        "import os, sys; os.close(0); "
-        f"os.execv(sys.executable, [sys.executable, {str(ROOT / 'manage.py')!r}, 'diagnose', {named!r}])"
-    )
+    closing = f"import os, sys; os.close(0); os.execv(sys.executable, {[*DIAGNOSE, named]!r})"
     done = subprocess.run(
         [sys.executable, "-c", closing],
         cwd=tmp_path,
@@ -61,7 +57,7 @@ def test_a_closed_standard_input_is_empty(tmp_path: Path, named: str) -> None:
         text=True,
         timeout=60,
         check=False,
-        env={"PATH": os.defpath, "REKINDLE_STATE_DIR": str(tmp_path / "state")},
+        env=ENVIRONMENT,
     )
     assert "Traceback" not in done.stderr
     assert done.returncode == (0 if named == "-" else 10)
@@ -71,14 +67,14 @@ def test_a_full_disk_behind_standard_output_is_one_sentence(tmp_path: Path) -> N
     (tmp_path / "job.log").write_text(ECC + "\n")
     with open("/dev/full", "w") as full:
         done = subprocess.run(
-            [sys.executable, str(ROOT / "manage.py"), "diagnose", "job.log"],
+            [*DIAGNOSE, "job.log"],
             cwd=tmp_path,
             stdout=full,
             stderr=subprocess.PIPE,
             text=True,
             timeout=60,
             check=False,
-            env={"PATH": os.defpath, "REKINDLE_STATE_DIR": str(tmp_path / "state")},
+            env=ENVIRONMENT,
         )
     assert done.returncode == 2
     assert "The verdict cannot be written to standard output" in done.stderr

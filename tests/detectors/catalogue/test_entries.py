@@ -177,6 +177,10 @@ def test_a_file_that_is_no_json_is_named() -> None:
         build({**FILES, "signatures/cuda.json": "{"})
 
 
+def test_the_shipped_catalogue_stands_every_check_that_its_reader_leaves_out() -> None:
+    assert build(FILES) == catalogue()
+
+
 def test_the_version_follows_the_content() -> None:
     assert build(FILES).version == build(dict(reversed(FILES.items()))).version == catalogue().version
     other = _with("signatures/cuda.json", lambda content: content["signatures"].append(GOOD))
