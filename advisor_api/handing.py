@@ -16,7 +16,7 @@ from advisor_api.policy.advice_state import AdviceState
 from advisor_api.policy.operation import Operation
 from advisor_api.seeing import jm_state_of, newest, status_of
 from detectors.models import Anomaly
-from workloads.models import Attempt, Cluster
+from workloads.models import Attempt, Cluster, Job
 
 ISSUES_LIMIT = 20  # symptoms shown with one advice
 OPEN = (AdviceState.PENDING.value, AdviceState.AWAITING_APPROVAL.value)
@@ -50,6 +50,13 @@ class Handed:
     def recovery(self) -> Recovery | None:
         """The sequence that it opened; WAIT opens none."""
         return getattr(self.advice, "sequence", None)
+
+    @property
+    def waiting_tasks_of(self) -> int | None:
+        """The array whose waiting tasks should leave out the same nodes: they have not run, and would get there."""
+        job: Job = self.attempt.job
+        restarts = self.advice.operation == Operation.RESTART and bool(self.advice.excluded_nodes)
+        return job.array_job if restarts and job.array_task is not None else None
 
     @property
     def traceparent(self) -> str:

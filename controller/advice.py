@@ -87,6 +87,7 @@ class Advice:
     sequence_id: str
     traceparent: str
     reason: str
+    array_job: int | None = None  # the array whose waiting tasks should leave out the same nodes
 
     @property
     def key(self) -> tuple[str, int]:
@@ -135,7 +136,7 @@ def read_advice(item: object) -> Advice:
     observed = _table(fields.get("observedState") or {}, "observedState")
     constraints = _table(fields.get("nodeConstraints") or {}, "nodeConstraints")
     trace = _table(fields.get("traceContext") or {}, "traceContext")
-    submitted = observed.get("submittedAt")
+    submitted, array = observed.get("submittedAt"), constraints.get("waitingTasksOf")
     return Advice(
         advice_id=_uuid(fields, "heimdallJobId"),
         generation=_whole(fields.get("generation"), "generation", lowest=1),
@@ -157,6 +158,7 @@ def read_advice(item: object) -> Advice:
         sequence_id=_uuid(fields, "sequenceId"),
         traceparent=_text(trace, "traceparent"),
         reason=_text(fields, "reason"),
+        array_job=None if array is None else _whole(array, "waitingTasksOf", lowest=1),
     )
 
 
@@ -173,7 +175,10 @@ def as_record(advice: Advice) -> dict[str, Any]:
         "partition": advice.partition,
         "user": advice.user,
         "operation": advice.operation.value,
-        "nodeConstraints": {"excludedNodes": list(advice.excluded_nodes)},
+        "nodeConstraints": {
+            "excludedNodes": list(advice.excluded_nodes),
+            "waitingTasksOf": None if advice.array_job is None else str(advice.array_job),
+        },
         "observedState": {"submittedAt": submitted and write_time(submitted)},
         "notBefore": write_time(advice.not_before),
         "holdUntil": write_time(advice.hold_until),
@@ -185,6 +190,12 @@ def as_record(advice: Advice) -> dict[str, Any]:
         "traceContext": {"traceparent": advice.traceparent},
         "reason": advice.reason,
     }
+
+
+def read_excluded(item: object) -> str:
+    """The node of one exclusion of the Advisor's list. Raises `BadAnswer`."""
+    (node,) = _nodes([_table(item, "exclusion").get("node")])
+    return node
 
 
 def read_cluster(item: object) -> ClusterGates:

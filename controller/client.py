@@ -25,6 +25,7 @@ from controller.advice import (
     Reason,
     read_advice,
     read_cluster,
+    read_excluded,
     read_lease,
     write_time,
 )
@@ -119,6 +120,22 @@ class Advisor:
             if not isinstance(page, str) or not page:
                 return AdviceList(tuple(advice), tuple(unreadable))
         raise Unreachable(f"the list of advice does not end after {MOST_PAGES} pages")
+
+    def excluded_nodes(self) -> frozenset[str]:
+        """The nodes that are excluded on the cluster at the moment."""
+        nodes: set[str] = set()
+        page = ""
+        for _ in range(MOST_PAGES):
+            query = {"onlyActive": "true", "limit": str(PAGE)} | ({"page": page} if page else {})
+            answer = self._ask("GET", "/v1/exclusions", query=query)
+            try:
+                nodes.update(read_excluded(item) for item in answer["exclusions"])
+            except (BadAnswer, KeyError, TypeError) as error:
+                raise Unreachable("the list of exclusions cannot be understood") from error
+            page = answer.get("nextPageToken") or ""
+            if not isinstance(page, str) or not page:
+                return frozenset(nodes)
+        raise Unreachable(f"the list of exclusions does not end after {MOST_PAGES} pages")
 
     def reconcile(self, advice: Advice, disposition: Disposition, reason: Reason) -> None:
         """Say what became of an advice; repeating the same is fine."""

@@ -94,6 +94,23 @@ class Added:
     at: datetime
 
 
+@dataclass(frozen=True)
+class Spread:
+    """Nodes that the waiting tasks of an array should leave out, by the word of `advice`.
+
+    `ours` was put on their lists by us, and comes off again when its exclusion is over.
+    """
+
+    advice: Advice
+    nodes: tuple[str, ...]
+    ours: tuple[str, ...] = ()
+
+    @property
+    def key(self) -> tuple[int, str]:
+        """The array and its user: numbers come round."""
+        return self.advice.array_job or 0, self.advice.user
+
+
 class BadLine(ValueError):
     """A line of the journal that no version of it wrote."""
 
@@ -104,6 +121,7 @@ class Memory:
 
     entries: dict[tuple[str, int], Entry] = field(default_factory=dict)
     added: dict[tuple[int, str], Added] = field(default_factory=dict)
+    arrays: dict[tuple[int, str], Spread] = field(default_factory=dict)
     fence: int = 0
 
     def fold(self, line: Mapping[str, Any]) -> None:
@@ -120,6 +138,11 @@ class Memory:
         elif what == "added":
             added = Added(int(line["job"]), line["user"], tuple(line["nodes"]), _moment(line["at"]))
             self.added[added.job, added.user] = added
+        elif what == "array":
+            spread = Spread(read_advice(line["advice"]), tuple(line["nodes"]), tuple(line["ours"]))
+            self.arrays[spread.key] = spread
+        elif what == "array over":
+            self.arrays.pop((int(line["job"]), line["user"]), None)
         elif what == "opened":
             advice = read_advice(line["advice"])
             self.entries[advice.key] = Entry(advice)
@@ -145,13 +168,13 @@ class Memory:
             self.added[advice.job, advice.user] = Added(advice.job, advice.user, entry.ours, at)
 
     def remembered(self, forget_before: datetime) -> list[dict[str, Any]]:
-        """Lines for what outlives its entries: the fencing number, and exclusions younger than `forget_before`."""
+        """Lines for what outlives its entries: the fencing number, arrays, exclusions since `forget_before`."""
         lines: list[dict[str, Any]] = [{"what": "fence", "fence": self.fence}]
         for added in self.added.values():
             if added.nodes and added.at >= forget_before:
                 nodes, at = list(added.nodes), added.at.isoformat()
                 lines.append({"what": "added", "job": added.job, "user": added.user, "nodes": nodes, "at": at})
-        return lines
+        return lines + [spread_line(spread) for spread in self.arrays.values()]
 
 
 def _intended(doing: Doing, line: Mapping[str, Any]) -> Doing:
@@ -181,6 +204,12 @@ def _told(doing: Doing, line: Mapping[str, Any]) -> Doing:
 
 
 FOLDS = {"intent": _intended, "answer": _answered, "seen": _seen, "told": _told}
+
+
+def spread_line(spread: Spread) -> dict[str, Any]:
+    """The line that says what the waiting tasks of an array should leave out; a later one takes its place."""
+    more = {"nodes": list(spread.nodes), "ours": list(spread.ours)}
+    return {"what": "array", "advice": as_record(spread.advice), **more}
 
 
 def opened_line(advice: Advice) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from controller.advice import Advice
-from controller.entries import Action, BadLine, Entry, Memory, Outcome, line_of, opened_line
+from controller.entries import Action, BadLine, Entry, Memory, Outcome, Spread, line_of, opened_line, spread_line
 
 REMEMBER_EXCLUSIONS = timedelta(days=30)  # jobs that live longer keep our exclusions; the user may clear them
 COMPACT_BYTES = 8 * 1024 * 1024
@@ -93,6 +93,15 @@ class Journal:
         """Nothing is left to do for this advice."""
         self._append(line_of("finished", advice, at, reason=reason))
 
+    def spread(self, spread: Spread) -> None:
+        """The waiting tasks of an array should leave these nodes out."""
+        self._append(spread_line(spread))
+
+    def spread_over(self, spread: Spread) -> None:
+        """Nothing is left to do for these waiting tasks."""
+        job, user = spread.key
+        self._append({"what": "array over", "job": job, "user": user})
+
     def set_fence(self, fence: int) -> None:
         """Remember the fencing number of our lease."""
         if fence != self.memory.fence:
@@ -117,7 +126,7 @@ class Journal:
 
     def _compact(self, lines: list[dict[str, Any]], now: datetime) -> None:
         """Write what still matters to a new file and put it in the old one's place, atomically."""
-        kept = [line for line in lines if _key(line) in self.entries]
+        kept = [line for line in lines if line.get("what") != "array" and _key(line) in self.entries]
         kept = self.memory.remembered(now - REMEMBER_EXCLUSIONS) + kept
         fresh = self.path.with_name(self.path.name + ".new")
         descriptor = -1

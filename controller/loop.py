@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 
 from controller.acting import Hands
 from controller.advice import Advice
+from controller.arrays import Arrays
 from controller.client import Advisor
 from controller.clock import Clock
 from controller.conditions import unmarkable
@@ -63,6 +64,9 @@ class Controller:
         self._listings = Listings(scheduler, clock, voice)
         self._out_of_sight = False  # whether the scheduler gave no answer in this pass
         self._looked_at: dict[tuple[str, int], float] = {}
+        self._arrays = Arrays(
+            settings, scheduler, advisor, journal, clock=clock, standing=self.standing, voice=voice
+        )
         self._looks = LOOKS_PER_SECOND
         self._looks_at = clock.monotonic()
         self._not_found: dict[int, int] = {}
@@ -91,7 +95,7 @@ class Controller:
             self._voice.once("journal", str(error))
             return False
         if not works:
-            return False
+            return self._waiting_tasks()
         began = self._clock.monotonic()
         rows = self._listings.refresh()
         if self._listings.fresh:
@@ -106,7 +110,15 @@ class Controller:
                 acted |= self._turn(work, rows.get(work.advice.job) if rows else None)
             except BadJournal as error:
                 self._speak(work, str(error))
-        return acted
+        return self._waiting_tasks() or acted
+
+    def _waiting_tasks(self) -> bool:
+        """One look at the waiting tasks of an array, if one is due."""
+        try:
+            return not self._clock.stopping and self._arrays.turn()
+        except BadJournal as error:
+            self._voice.once("journal", str(error))
+            return False
 
     def _works(self) -> list[Work]:
         """What was begun, then what else the Advisor lists; in both first what was not looked at for longest."""
@@ -135,6 +147,7 @@ class Controller:
         view = self._proved(self._view(work, shown))
         work = replace(work, entry=view.entry)
         self._learn_rights(view)
+        self._arrays.note(view)
         told = self._hands.tell_milestones(view.entry)
         step = next_step(view)
         if step.begins and not work.listed and not self.standing.gone:

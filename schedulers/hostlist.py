@@ -43,6 +43,11 @@ def collapse(names: Iterable[str]) -> str:
     return ",".join(head + _brackets(sorted(numbers), width) for (head, width), numbers in sorted(groups.items()))
 
 
+def places(numbers: Iterable[int]) -> str:
+    """`[4-9,12]`, or `4`: how the tasks of one array are named behind its number."""
+    return _brackets(sorted(set(numbers)), 1)
+
+
 def is_node_name(name: str) -> bool:
     """Whether `name` may become an argument: letters, digits, `_`, `.` and `-`, no option, at most 253."""
     return NODE_NAME.match(name) is not None

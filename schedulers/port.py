@@ -103,6 +103,22 @@ class JobDetail:
 
 
 @dataclass(frozen=True)
+class WaitingTasks:
+    """Tasks of one array that have never begun, wait by themselves, and share one list of excluded nodes.
+
+    Nobody holds them. `stuck`: the scheduler itself has given up on them, because too few nodes are left by what
+    they ask for; another list makes it think again.
+    """
+
+    array_job: int
+    user: str
+    tasks: tuple[int, ...]  # their places in the array, rising
+    excluded_nodes: tuple[str, ...]  # sorted
+    required_nodes: tuple[str, ...] = ()
+    stuck: bool = False
+
+
+@dataclass(frozen=True)
 class AccountedAttempt:
     """One ended attempt of a job as the accounting remembers it."""
 
@@ -187,6 +203,9 @@ class Scheduler(Protocol):
     def job(self, number: int) -> JobDetail:
         """One job with its exclusions; `NoSuchJob` when the scheduler does not know it."""
 
+    def waiting_tasks(self, array_job: int) -> tuple[WaitingTasks, ...]:
+        """The tasks of an array that wait and that nobody holds; `NoSuchJob` when nothing of it is known."""
+
     def ended(self, number: int) -> tuple[AccountedAttempt, ...]:
         """Ended attempts under this number, oldest first; numbers come round, so it may be another job's too.
 
@@ -213,6 +232,9 @@ class Scheduler(Protocol):
 
     def update_exclusions(self, number: int, nodes: Sequence[str]) -> None:
         """Replace the job's list of excluded nodes; an empty one clears it."""
+
+    def exclude_for_tasks(self, array_job: int, tasks: Sequence[int], nodes: Sequence[str]) -> None:
+        """Replace the excluded nodes of waiting tasks in one command; what has begun meanwhile is left as it is."""
 
     def release(self, number: int) -> None:
         """Let a held job go."""

@@ -23,9 +23,10 @@ MODES = {mode: mode.value for mode in Mode}
 
 
 class AdviceConstraints(Form):
-    """Nodes to leave out."""
+    """Nodes to leave out, and the array whose waiting tasks should leave them out as well."""
 
     excludedNodes = names(source="advice.excluded_nodes")
+    waitingTasksOf = Int64(source="waiting_tasks_of", allow_null=True)
 
 
 class DetectedIssue(Form):
@@ -74,7 +75,7 @@ ADVICE_EXAMPLE = {
     "schedulerScope": "demo",
     "operation": "RECOVERY_OPERATION_RESTART",
     "desiredState": "RUNNING_AGAIN",
-    "nodeConstraints": {"excludedNodes": ["n03"]},
+    "nodeConstraints": {"excludedNodes": ["n03"], "waitingTasksOf": None},
     "detectedIssues": [
         {
             "kind": "crash",

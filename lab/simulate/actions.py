@@ -45,6 +45,33 @@ def job_called(cluster: Cluster, word: str) -> Job | None:
     return tasks[-1] if tasks else None
 
 
+def jobs_called(cluster: Cluster, word: str) -> list[Job]:
+    """The job, or the whole array, with this number."""
+    whole = [job for job in cluster.jobs.values() if "_" not in word and job.array_job == int(word)]
+    job = job_called(cluster, word)
+    return whole or ([job] if job else [])
+
+
+def named(words: Sequence[str]) -> list[str]:
+    """The jobs that arguments like `7,900_[4-6,9]` name, one by one."""
+    found = []
+    for word in ",".join(words).replace("[", "\0[").split("\0"):
+        inside, bracket, behind = word.partition("]")
+        if not bracket:
+            found += [part for part in word.split(",") if part]
+            continue
+        head = found.pop() if found else ""
+        for span in inside.removeprefix("[").split(","):
+            first, _, last = span.partition("-")
+            if not first.isdigit() or not (last or first).isdigit():
+                raise Refused(INVALID_JOB)
+            found += [
+                f"{head}{place}" for place in range(int(first), min(int(last or first), int(first) + 99_999) + 1)
+            ]
+        found += [part for part in behind.split(",") if part]
+    return found
+
+
 def find(cluster: Cluster, word: str) -> Job:
     """The job that an argument names."""
     job = job_called(cluster, word) if is_number(word) else None

@@ -16,9 +16,10 @@ from schedulers.port import (
     Refused,
     Unclear,
     Unreachable,
+    WaitingTasks,
 )
 from schedulers.slurm import accounting, commands, listing, refusals, showing
-from schedulers.transport import Lost, TimedOut, TooLong, Transport
+from schedulers.transport import Answer, Lost, TimedOut, TooLong, Transport
 
 Read = TypeVar("Read")
 
@@ -45,6 +46,21 @@ class Slurm:
         whole_array = row.array_job is not None and row.array_task is None
         text = self._ask(commands.show_job(str(number) if whole_array else listing.address(row)))
         return JobDetail(row, _read(text, lambda: showing.excluded_nodes(text, row)))
+
+    def waiting_tasks(self, array_job: int) -> tuple[WaitingTasks, ...]:
+        """The tasks by squeue, their exclusions record by record by scontrol; those with equal ones together."""
+        borders = listing.Borders.fresh()
+        try:
+            argv = commands.list_job(array_job, borders.layout())
+        except ValueError as error:
+            raise NoSuchJob(str(error)) from error
+        told = self._ask(argv)
+        found = [row for row in _read(told, lambda: listing.tasks(told, borders)) if row.array_job == array_job]
+        if not found:
+            raise NoSuchJob(f"Slurm does not know array {array_job}.", told)
+        waiting = [row for row in found if listing.never_begun(row)]
+        text = self._ask(commands.show_job(str(array_job))) if waiting else ""
+        return _read(text, lambda: showing.by_exclusions(text, waiting))
 
     def ended(self, number: int) -> tuple[AccountedAttempt, ...]:
         """The ended attempts in the accounting."""
@@ -85,6 +101,16 @@ class Slurm:
         """Replace the excluded nodes of a waiting job. One unknown name refuses all."""
         self._act(number, lambda address: commands.set_exclusions(address, nodes))
 
+    def exclude_for_tasks(self, array_job: int, tasks: Sequence[int], nodes: Sequence[str]) -> None:
+        """Replace the excluded nodes of waiting tasks. Slurm answers with rc 1 when some of them have begun."""
+        try:
+            argv = commands.set_exclusions_of_tasks(array_job, tasks, nodes)
+        except ValueError as error:
+            raise Refused(str(error)) from error
+        answer = self._command(argv)
+        if answer.returncode and not refusals.is_done_in_part(answer):
+            raise refusals.of_action(argv, answer)
+
     def release(self, number: int) -> None:
         """Let a held job go; without effect on any other."""
         self._act(number, commands.release)
@@ -119,12 +145,15 @@ class Slurm:
             argv = command(listing.address(row))
         except ValueError as error:
             raise Refused(str(error)) from error
-        try:
-            answer = self._transport.run(argv, self._seconds)
-        except (Lost, TimedOut, TooLong) as error:
-            raise Unclear(error.reason, error.raw) from error
+        answer = self._command(argv)
         if answer.returncode:
             raise refusals.of_action(argv, answer)
+
+    def _command(self, argv: tuple[str, ...]) -> Answer:
+        try:
+            return self._transport.run(argv, self._seconds)
+        except (Lost, TimedOut, TooLong) as error:
+            raise Unclear(error.reason, error.raw) from error
 
 
 def _read(text: str, reading: Callable[[], Read]) -> Read:

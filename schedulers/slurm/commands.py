@@ -6,9 +6,10 @@ and names are checked here: nothing that came from outside can become an option 
 
 from collections.abc import Sequence
 
-from schedulers.hostlist import is_node_name
+from schedulers.hostlist import is_node_name, places
 
 LARGEST_NUMBER = 2**32 - 1  # job numbers are 32 bits wide
+LONGEST_TASKS = 8_192  # characters of one list of tasks; an array whose waiting ones need more is in pieces
 LONGEST_MARK = 10_000  # bytes; longer ones were never tried on a real Slurm
 
 READING = frozenset({"squeue", "sacct", "sdiag"})
@@ -91,6 +92,18 @@ def set_exclusions(address: str, nodes: Sequence[str]) -> tuple[str, ...]:
         if not is_node_name(node):
             raise ValueError(f"'{node[:80]}' is no name of a node.")
     return ("scontrol", "update", f"JobId={address}", f"ExcNodeList={','.join(nodes)}")
+
+
+def set_exclusions_of_tasks(array_job: int, tasks: Sequence[int], nodes: Sequence[str]) -> tuple[str, ...]:
+    """The same for tasks of an array that wait.
+
+    All tasks of a record must be named, each time: Slurm splits a record of which it is told a part (observed: five
+    tasks of six became five jobs). Named beside tasks that have begun, or that were split off, it stays whole.
+    """
+    listed = places(tasks)
+    if not listed or len(listed) > LONGEST_TASKS:
+        raise ValueError(f"The tasks of array {array_job} cannot be named in {LONGEST_TASKS} characters.")
+    return set_exclusions(f"{job_number(array_job)}_{listed}", nodes)
 
 
 def release(address: str) -> tuple[str, ...]:

@@ -47,6 +47,9 @@ COLUMNS = (
 )
 
 
+STUCK = "BadConstraints"  # Slurm's reason for a job that no nodes are left for
+
+
 @dataclass(frozen=True)
 class Borders:
     """What stands behind a field and behind the last field of a record."""
@@ -70,10 +73,21 @@ class Borders:
 
 def rows(text: str, borders: Borders) -> tuple[JobRow, ...]:
     """Every job of an answer; raises `ValueError` if any record cannot be read."""
+    return _fold(tasks(text, borders))
+
+
+def tasks(text: str, borders: Borders) -> tuple[JobRow, ...]:
+    """The same, with each waiting task of an array for itself: they share the array's number."""
     records = text.split(f"{borders.record}\n")
     if records.pop():
         raise ValueError("The listing of jobs breaks off in the middle of a record.")
-    return _fold(_row(record.split(borders.field)) for record in records)
+    return tuple(_row(record.split(borders.field)) for record in records)
+
+
+def never_begun(row: JobRow) -> bool:
+    """Whether it is a task that waits for its first start, held by nobody. A stuck one looks as if it were held."""
+    free = row.state is JobState.PENDING or (row.state is JobState.HELD and row.reason == STUCK)
+    return free and row.restarts == 0 and row.array_task is not None
 
 
 def address(row: JobRow) -> str:

@@ -46,6 +46,12 @@ def is_no_answer(answer: Answer) -> bool:
     return answer.returncode != 0 or nothing_but_errors or UNKNOWN_COLUMN in answer.stderr
 
 
+def is_done_in_part(answer: Answer) -> bool:
+    """Whether some tasks of an array took it (`7_6,8-9: No error`) beside others that refused it."""
+    text = _text(answer)
+    return not _nobody_answered(answer, text) and ": No error" in text
+
+
 def of_reading(argv: tuple[str, ...], answer: Answer) -> SchedulerError:
     """Why a question got no answer."""
     text = _text(answer)

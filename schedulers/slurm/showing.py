@@ -5,10 +5,11 @@ that somebody else could have written, except the text itself.
 """
 
 import re
+from collections.abc import Sequence
 from datetime import datetime
 
 from schedulers.hostlist import expand
-from schedulers.port import JobRow, Limits, NodeRow
+from schedulers.port import JobRow, Limits, NodeRow, WaitingTasks
 from schedulers.slurm.values import moment, whole
 
 TESTED = ("22.05", "24.11")  # versions whose recorded answers stand in tests/schedulers/recorded
@@ -30,6 +31,27 @@ def excluded_nodes(text: str, row: JobRow) -> tuple[str, ...]:
     if found is None:
         raise ValueError(f"The answer about job {row.number} shows no such job with a list of excluded nodes.")
     return expand(found[1])
+
+
+def by_exclusions(text: str, waiting: Sequence[JobRow]) -> tuple[WaitingTasks, ...]:
+    """Waiting tasks of one array by their lists in `scontrol -o show job ARRAY`, which shows each record once."""
+    lists: dict[int, tuple[str, ...]] = {}
+    found: dict[tuple[tuple[str, ...], bool], list[JobRow]] = {}
+    for row in waiting:
+        if row.number not in lists:
+            lists[row.number] = tuple(sorted(set(excluded_nodes(text, row))))
+        found.setdefault((lists[row.number], row.held), []).append(row)
+    return tuple(
+        WaitingTasks(
+            array_job=rows[0].array_job or 0,
+            user=rows[0].user,
+            tasks=tuple(sorted(row.array_task for row in rows if row.array_task is not None)),
+            excluded_nodes=listed,
+            required_nodes=tuple(sorted({node for row in rows for node in row.required_nodes})),
+            stuck=stuck,
+        )
+        for (listed, stuck), rows in found.items()
+    )
 
 
 def nodes(text: str) -> tuple[NodeRow, ...]:

@@ -44,6 +44,16 @@ def status_path(advice: Advice) -> str:
 
 
 class TestList:
+    @pytest.mark.parametrize(("nodes", "told"), [(["n03"], "900"), ([], None)])
+    def test_of_a_restarted_task_it_says_whose_waiting_tasks_leave_the_node_out(
+        self, api: Api, nodes: list[str], told: str | None
+    ) -> None:
+        now = timezone.now()
+        job = a_job(api.cluster, now=now, array_job=900, array_task=3)
+        decide(a_verdict(an_attempt(job, now=now), now, **({} if nodes else UNKNOWN)), now)
+        (found,) = api.get("/v1/advice?onlyActive=true", "controller").json["advice"]
+        assert found["nodeConstraints"] == {"excludedNodes": nodes, "waitingTasksOf": told}
+
     def test_one_advice_in_full(self, api: Api) -> None:
         now = timezone.now()
         attempt = an_attempt(a_job(api.cluster, now=now), now=now)
@@ -69,7 +79,7 @@ class TestList:
             "schedulerScope": "demo",
             "operation": "RECOVERY_OPERATION_RESTART",
             "desiredState": "RUNNING_AGAIN",
-            "nodeConstraints": {"excludedNodes": ["n03"]},
+            "nodeConstraints": {"excludedNodes": ["n03"], "waitingTasksOf": None},
             "detectedIssues": [
                 {
                     "kind": "crash",

@@ -78,6 +78,7 @@ class SmallAdvisor:
         self.milestones: dict[str, dict[str, Any]] = {}
         self.events: dict[str, dict[str, Any]] = {}
         self.reports: list[tuple[str, str, str]] = []
+        self.excluded: list[str] = []
         self.requests: list[tuple[str, str, Any]] = []
         self.refuse: dict[str, int] = {}  # part of a path -> status
         self.answer_instead: Callable[[BaseHTTPRequestHandler], None] | None = None
@@ -129,7 +130,9 @@ class SmallAdvisor:
             self.events.setdefault(item["idempotencyKey"], item)
         return {"accepted": len(body["items"])}
 
-    def answer(self, method: str, path: str, query: dict[str, list[str]], body: Any) -> dict[str, Any]:
+    def answer(  # noqa: C901  # one line for each path
+        self, method: str, path: str, query: dict[str, list[str]], body: Any
+    ) -> dict[str, Any]:
         self.requests.append((method, path, body))
         for part, status in self.refuse.items():
             if part in path:
@@ -143,6 +146,8 @@ class SmallAdvisor:
                 return self.take_lease(body)
             case "GET", ["advice"]:
                 return self.list_advice(query)
+            case "GET", ["exclusions"]:
+                return {"exclusions": [{"node": node} for node in self.excluded], "nextPageToken": ""}
             case "PUT", ["advice", identity, "reconciliation-status"]:
                 return self.reconcile(identity, body)
             case "POST", ["recovery", "milestones"]:

@@ -46,16 +46,27 @@ def fused(thing: Any, fuse: Fuse, names: tuple[str, ...]) -> Any:
     return thing
 
 
-ACTIONS = ("mark", "requeue_hold", "update_exclusions", "release", "cancel")
+ACTIONS = ("mark", "requeue_hold", "update_exclusions", "exclude_for_tasks", "release", "cancel")
 WRITES = ("take_lease", "reconcile", "milestone", "record")
-LINES = ("open_entry", "announced", "intend", "answered", "seen", "told", "finished", "set_fence")
+LINES = (
+    "open_entry",
+    "announced",
+    "intend",
+    "answered",
+    "seen",
+    "told",
+    "finished",
+    "set_fence",
+    "spread",
+    "spread_over",
+)
 
 
 class Fused:
     """The scheduler of one life of a controller: the same cluster, with points at each command."""
 
     def __init__(self, scheduler: ScriptedScheduler) -> None:
-        for name in (*ACTIONS, "jobs", "job", "now", "ping", "limits", "nodes", "ended"):
+        for name in (*ACTIONS, "jobs", "job", "waiting_tasks", "now", "ping", "limits", "nodes", "ended"):
             setattr(self, name, getattr(scheduler, name))
 
 

@@ -19,6 +19,7 @@ from schedulers.port import (
     Refused,
     Unclear,
     Unreachable,
+    WaitingTasks,
 )
 from schedulers.states import FINAL, JobState
 
@@ -88,6 +89,7 @@ class ScriptedScheduler:
     lose: dict[str, str] = field(default_factory=dict)  # action -> "done" or "undone": its next answer is lost
     jobs_by_number: dict[int, JobRow] = field(default_factory=dict)
     excluded: dict[int, tuple[str, ...]] = field(default_factory=dict)
+    waiting: dict[int, list[WaitingTasks]] = field(default_factory=dict)
     commands: list[tuple[object, ...]] = field(default_factory=list)
     effects: list[tuple[object, ...]] = field(default_factory=list)
     looks: int = 0
@@ -135,6 +137,24 @@ class ScriptedScheduler:
             raise NoSuchJob(f"Invalid job id specified for job {number}")
         return JobDetail(self.jobs_by_number[number], self.excluded[number])
 
+    def waiting_tasks(self, array_job: int) -> tuple[WaitingTasks, ...]:
+        self._answering()
+        self.looks += 1
+        if array_job not in self.waiting:
+            raise NoSuchJob(f"Invalid job id specified for job {array_job}")
+        return tuple(self.waiting[array_job])
+
+    def exclude_for_tasks(self, array_job: int, tasks: Sequence[int], nodes: Sequence[str]) -> None:
+        def effect() -> None:
+            for place, group in enumerate(self.waiting[array_job]):
+                if group.tasks == tuple(tasks):
+                    self.waiting[array_job][place] = replace(
+                        group, excluded_nodes=tuple(sorted(nodes)), stuck=False
+                    )
+                    self.effects.append(("exclude_for_tasks", array_job, tuple(tasks), tuple(sorted(nodes))))
+
+        self._act("exclude_for_tasks", array_job, effect, tuple(tasks), tuple(nodes))
+
     def nodes(self) -> tuple[NodeRow, ...]:
         return tuple(NodeRow(name, ("idle",)) for name in NODES)
 
@@ -181,7 +201,7 @@ class ScriptedScheduler:
             raise Unclear(f"Unexpected message received for job {number}")
         lost = self.lose.pop(action, "")
         if lost != "undone":
-            if number not in self.jobs_by_number:
+            if number not in self.jobs_by_number and number not in self.waiting:
                 raise NoSuchJob(f"Invalid job id specified for job {number}")
             effect()
         if lost:

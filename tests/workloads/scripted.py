@@ -18,6 +18,7 @@ from schedulers.port import (
     NodeRow,
     NoSuchJob,
     SchedulerError,
+    WaitingTasks,
 )
 from schedulers.states import JobState
 
@@ -173,6 +174,13 @@ class ScriptedScheduler:
 
     def update_exclusions(self, number: int, nodes: Sequence[str]) -> None:
         self._refuse("update_exclusions")
+
+    def waiting_tasks(self, array_job: int) -> tuple[WaitingTasks, ...]:
+        self._called("waiting_tasks")
+        return ()
+
+    def exclude_for_tasks(self, array_job: int, tasks: Sequence[int], nodes: Sequence[str]) -> None:
+        self._refuse("exclude_for_tasks")
 
     def release(self, number: int) -> None:
         self._refuse("release")

@@ -43,13 +43,19 @@ def scontrol(cluster: Cluster, argv: Sequence[str], time_format: str) -> Answer:
 def _on_jobs(cluster: Cluster, words: Sequence[str], act: Callable[[Job], None], more: str = "") -> Answer:
     """Do it to each job; the good ones are done, the bad ones listed, rc 1 (observed)."""
     errors = []
-    for word in (word for argument in words for word in argument.split(",") if word):
+    try:
+        jobs = actions.named(words)
+    except Refused as refusal:
+        return 1, "", f"{refusal} for job {words[0]}\n"
+    for word in jobs:
         try:
             act(actions.find(cluster, word))
         except Refused as refusal:
             errors.append(f"{refusal} for job {word}\n")
             if more:
                 errors.append(f"{more}: {refusal}\n")
+    if any("[" in word for word in words) and 0 < len(errors) < len(jobs):
+        errors.append(f"{words[0]}: No error\n")
     return int(bool(errors)), "", "".join(errors)
 
 

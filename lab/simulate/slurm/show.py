@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 
-from lab.simulate.actions import is_number, job_called
+from lab.simulate.actions import is_number, jobs_called
 from lab.simulate.client import HOST
 from lab.simulate.hostlist import expand, fold
 from lab.simulate.model import Cluster
@@ -31,10 +31,8 @@ def _jobs(cluster: Cluster, word: str, time_format: str, one_line: bool) -> Answ
             return 0, "No jobs in the system\n", ""
     elif not is_number(word):
         return 1, "", "scontrol_print_job error: Invalid job id specified\n"
-    elif (job := job_called(cluster, word)) is None:
+    elif not (jobs := jobs_called(cluster, word)):
         return 1, "", NO_SUCH_JOB
-    else:
-        jobs = [job]
     return 0, "".join(job_record(cluster, job, time_format, one_line) for job in jobs), ""
 
 

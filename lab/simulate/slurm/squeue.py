@@ -248,7 +248,8 @@ def _wrong_values(cluster: Cluster, options: Options) -> str:
     for word in numbers:
         if not (word.isascii() and word.isdigit() and len(word) <= 18):
             return f"squeue: error: Invalid job id: {word}\n"
-    if len(numbers) == 1 and int(numbers[0]) not in cluster.jobs:  # several at once stay silent (observed)
+    known_ones = (*cluster.jobs, *(job.array_job for job in cluster.jobs.values()))
+    if len(numbers) == 1 and int(numbers[0]) not in known_ones:  # several at once stay silent (observed)
         return "slurm_load_jobs error: Invalid job id specified\n"
     return ""
 
@@ -262,7 +263,9 @@ def _wanted(job: Job, options: Options) -> bool:
         by_state = by_state or (job.completing and job.state in FINAL and job.state in states)
     return (
         by_state
-        and (not options.has("jobs") or str(job.number) in options.listed("jobs"))
+        and (
+            not options.has("jobs") or not {str(job.number), str(job.array_job)}.isdisjoint(options.listed("jobs"))
+        )
         and (not options.has("user") or job.play.user in options.listed("user"))
         and (not options.has("partition") or job.partition in options.listed("partition"))
         and (not options.has("name") or job.name in options.get("name").split(","))

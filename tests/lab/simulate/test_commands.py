@@ -310,3 +310,19 @@ def test_a_task_of_an_array_is_shown_and_acted_on_alone():
     assert "JobId=2 ArrayJobId=900 ArrayTaskId=1 JobName=llama" in stage.run("scontrol", "show", "job", "900_1")[1]
     assert stage.refused("scontrol", "release", "900_7")
     assert stage.refused("scontrol", "release", "900_")
+
+
+def test_waiting_tasks_of_an_array_take_a_list_together():
+    stage = Stage(nodes=2)
+    tasks = [stage.submit(array_job=900, array_task=place, nodes=2, **FOREVER) for place in range(4)]
+    stage.wait(0.6)
+    stage.do("scontrol", "update", "JobId=900_[1-3]", "ExcNodeList=n01")
+    assert [job.excluded for job in tasks] == ["", "n01", "n01", "n01"]
+    said = stage.refused("scontrol", "update", "JobId=900_[0,2-3]", "ExcNodeList=")
+    assert "Job is no longer pending execution for job 900_0" in said
+    assert ": No error" in said
+    assert [job.excluded for job in tasks] == ["", "n01", "", ""]
+    assert ": No error" not in stage.refused("scontrol", "update", "JobId=900_[7-8]", "ExcNodeList=")
+    assert stage.refused("scontrol", "update", "JobId=900_[x]", "ExcNodeList=")
+    assert stage.run("scontrol", "-o", "show", "job", "900")[1].count("ArrayJobId=900") == 4
+    assert len(stage.run("squeue", "-h", "-r", "-j", "900")[1].splitlines()) == 4
