@@ -9,7 +9,7 @@ from controller.clock import Clock
 from controller.entries import Action, Entry, Outcome
 from controller.journal import Journal
 from controller.plain import Voice
-from controller.rows import Step
+from controller.rows import START_AFTER, Step
 from controller.standing import Standing
 from controller.view import View
 from schedulers.port import Garbled, Refused, Scheduler, SchedulerError, Unreachable
@@ -59,10 +59,26 @@ class Hands:
         ours = view.ours if action is Action.EXCLUSIONS and not entry.ours else ()
         self._journal.intend(advice, action, self._standing.now(), ours)
         outcome, sentence = self._command(advice.job, action, step)
+        if action is Action.EXCLUSIONS and outcome is Outcome.REFUSED:
+            outcome = self._without_unknown(advice, step)
         self._journal.answered(advice, action, outcome, self._standing.now(), sentence)
         if outcome is not Outcome.ACCEPTED:
             self._voice.say(f"{advice}: {action} is {outcome}: {sentence}")
         return outcome is not Outcome.UNSENT
+
+    def _without_unknown(self, advice: Advice, step: Step) -> Outcome:
+        """One unknown name makes Slurm refuse the whole list: the known ones alone are asked for next, if any."""
+        try:
+            known = {node.name for node in self._scheduler.nodes()}
+        except SchedulerError:
+            return Outcome.REFUSED
+        unknown = tuple(sorted({*step.nodes} & {*advice.excluded_nodes} - known))
+        if not unknown or {*unknown} >= {*advice.excluded_nodes}:
+            return Outcome.REFUSED
+        self._journal.unknown(advice, unknown, self._standing.now())
+        payload = {"sentence": f"the scheduler does not know {','.join(unknown)}; only the others are excluded"}
+        self._record(advice, "exclusions_refused", payload)
+        return Outcome.UNSENT  # of the next list nothing was sent yet
 
     def tell_milestones(self, entry: Entry | None) -> bool:
         """Tell the Advisor which actions are proved, in their order; returns whether it knows all of them."""
@@ -125,10 +141,12 @@ class Hands:
 
     def _explain(self, advice: Advice, step: Step) -> None:
         """Put the sentence on the trail that a bounded reason cannot hold; nice to have."""
-        key = f"{advice.sequence_id}:abandoned:{advice.generation}"
-        payload = {"row": step.row, "sentence": step.sentence}
+        self._record(advice, "abandoned", {"row": step.row, "sentence": step.sentence})
+
+    def _record(self, advice: Advice, kind: str, payload: dict[str, str]) -> None:
+        key = f"{advice.sequence_id}:{kind}:{advice.generation}"
         try:
-            self._advisor.record(advice, ("abandoned", "warning"), payload, key=key, at=self._standing.now())
+            self._advisor.record(advice, (kind, "warning"), payload, key=key, at=self._standing.now())
         except AdvisorError as error:
             self._voice.once((*advice.key, "reason"), f"{advice}: the reason could not be stored: {error}")
 
@@ -149,8 +167,10 @@ class Hands:
             self._scheduler.requeue_hold(job, running=step.running)
         elif action in {Action.MARK, Action.UNMARK}:
             self._scheduler.mark(job, step.text)
-        elif action is Action.EXCLUSIONS:
+        elif action in {Action.EXCLUSIONS, Action.RELAX}:
             self._scheduler.update_exclusions(job, step.nodes)
+        elif action is Action.START:
+            self._scheduler.start_after(job, START_AFTER)
         elif action is Action.RELEASE:
             self._scheduler.release(job)
         else:

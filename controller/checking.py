@@ -9,6 +9,7 @@ from controller.client import Advisor, AdvisorError
 from controller.cluster import scheduler_of
 from controller.config import Settings
 from controller.gates import RIGHTS, carry_gate, own_gate, start_gate
+from controller.installation import too_little_time
 from controller.journal import BadJournal, read_entries
 from controller.plain import one_line
 from controller.steps import next_step
@@ -16,7 +17,6 @@ from controller.view import Missing, View
 from schedulers.port import JobDetail, NoSuchJob, Scheduler, SchedulerError
 
 MOST_SHOWN = 20
-LEAST_JOB_AGE = 120  # seconds a finished job must stay known for an approval to make sense (decisions 13)
 
 
 class Check:
@@ -59,11 +59,8 @@ class Check:
             return False
         tested = "" if limits.tested else ", a version that was never tested"
         self._say(f"The scheduler answers: {limits.version}, cluster {limits.cluster_name}{tested}.")
-        if limits.min_job_age < LEAST_JOB_AGE:
-            self._say(
-                f"Warning: finished jobs are forgotten after {limits.min_job_age} s (MinJobAge); "
-                f"below {LEAST_JOB_AGE} s an approval may come too late to restart a job."
-            )
+        if short := too_little_time(limits):
+            self._say(f"Warning: {short}.")
         return True
 
     def _journal(self) -> None:

@@ -1,12 +1,17 @@
 """When does a row of the table apply? Each condition is a question about one view; some are built from others."""
 
 from collections.abc import Callable
+from datetime import timedelta
 
 from controller.entries import Action
 from controller.view import View
 from schedulers.states import FINAL, LIVE, JobState
 
 Test = Callable[[View], bool]
+
+A_SECOND = timedelta(seconds=1)
+WORTH_SHORTENING = timedelta(seconds=5)  # of a wait; we could make it three
+CONSIDERED = timedelta(seconds=15)  # after its time to begin; Slurm's two schedulers look every few seconds
 
 
 def always(view: View) -> bool:
@@ -123,6 +128,34 @@ def on_hold_while_live(view: View) -> bool:
 def exclusions_stand(view: View) -> bool:
     """Its exclusions are as they should be."""
     return view.exclusions_stand
+
+
+def waits_for_nothing(view: View) -> bool:
+    """The scheduler lets it wait as it lets every requeued job wait, for longer than there is a reason to.
+
+    Somebody who gave it a later time to begin meant that time.
+    """
+    begins, requeued, wait = view.row.eligible_at, view.row.submitted_at, view.requeue_wait
+    if begins is None or requeued is None or wait is None:
+        return False
+    return begins <= requeued + wait + A_SECOND and begins - view.now > WORTH_SHORTENING
+
+
+def ours_excluded(view: View) -> bool:
+    """Nodes that we put on its list stand there."""
+    return view.entry is not None and bool({*view.entry.ours} & view.excluded)
+
+
+def given_up_by_scheduler(view: View) -> bool:
+    """The scheduler finds that no nodes can ever satisfy it; on Slurm its priority is 0 until its list changes."""
+    return view.row.reason == "BadConstraints"
+
+
+def not_yet_considered(view: View) -> bool:
+    """It waits for its time to begin, or that has just come: nobody knows yet whether its nodes suffice."""
+    begins = view.row.eligible_at
+    undecided = view.row.reason in {"", "None", "BeginTime"}
+    return undecided and begins is not None and view.now < begins + CONSIDERED
 
 
 def expired(view: View) -> bool:

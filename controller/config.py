@@ -57,6 +57,7 @@ class ControllerSettings:
     environment_pattern: str
     partitions: tuple[str, ...]
     poll_seconds: float
+    shorten_requeue_wait: bool
     journal: Path
     holder: str
 

@@ -20,6 +20,8 @@ class Action(enum.StrEnum):
     MARK = "mark"
     EXCLUSIONS = "update_exclusions"
     RELEASE = "release"
+    START = "start_after"
+    RELAX = "take_exclusions_back"
     UNMARK = "unmark"
     CANCEL = "cancel"
 
@@ -67,6 +69,7 @@ class Entry:
     advice: Advice
     announced: bool = False
     ours: tuple[str, ...] = ()  # exclusions that we added: the user's own list does not hold them
+    unknown: tuple[str, ...] = ()  # nodes of the advice that the scheduler does not know
     doings: Mapping[Action, Doing] = field(default_factory=dict)
 
     def doing(self, action: Action) -> Doing:
@@ -155,6 +158,8 @@ class Memory:
             self._finish(entry, _moment(line["at"]))
         elif what == "announced":
             self.entries[key] = replace(entry, announced=True)
+        elif what == "unknown":
+            self.entries[key] = replace(entry, unknown=tuple(line["nodes"]))
         else:
             action = Action(line["action"])
             doing = FOLDS[what](entry.doing(action), line)
@@ -164,7 +169,7 @@ class Memory:
     def _finish(self, entry: Entry, at: datetime) -> None:
         advice = entry.advice
         del self.entries[advice.key]
-        if entry.doing(Action.EXCLUSIONS).seen_at:
+        if entry.doing(Action.EXCLUSIONS).seen_at and not entry.doing(Action.RELAX).seen_at:
             self.added[advice.job, advice.user] = Added(advice.job, advice.user, entry.ours, at)
 
     def remembered(self, forget_before: datetime) -> list[dict[str, Any]]:

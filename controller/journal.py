@@ -71,6 +71,10 @@ class Journal:
         """The Advisor has stored what we intend."""
         self._append(line_of("announced", advice, at))
 
+    def unknown(self, advice: Advice, nodes: tuple[str, ...], at: datetime) -> None:
+        """The scheduler does not know these nodes of the advice."""
+        self._append(line_of("unknown", advice, at, nodes=list(nodes)))
+
     def intend(self, advice: Advice, action: Action, at: datetime, ours: tuple[str, ...] = ()) -> None:
         """We are about to run this command: on the disk when this returns."""
         more = {"ours": list(ours)} if ours else {}

@@ -16,6 +16,7 @@ from controller.conditions import unmarkable
 from controller.config import Settings
 from controller.entries import Action, Doing, Entry
 from controller.gates import Gate, carry_gate, mark_gate, own_gate, start_gate
+from controller.installation import Installation
 from controller.journal import BadJournal, Journal
 from controller.listing import Listings
 from controller.plain import Voice
@@ -62,6 +63,7 @@ class Controller:
         self.standing = Standing(advisor, clock, settings.controller.holder, journal.memory.fence, voice)
         self._hands = Hands(scheduler, journal, advisor=advisor, clock=clock, standing=self.standing, voice=voice)
         self._listings = Listings(scheduler, clock, voice)
+        self._installation = Installation(scheduler, clock, voice)
         self._out_of_sight = False  # whether the scheduler gave no answer in this pass
         self._looked_at: dict[tuple[str, int], float] = {}
         self._arrays = Arrays(
@@ -86,6 +88,7 @@ class Controller:
         """One pass; returns whether something was done, so that it pays to look again at once."""
         if not self._settings.controller.enabled:
             return False
+        self._installation.refresh()
         self.standing.refresh(with_lease=self._own.open)
         works = self._works()
         try:
@@ -242,7 +245,8 @@ class Controller:
     def _view(self, work: Work, shown: JobDetail | Missing) -> View:
         added = self._journal.memory.added.get((work.advice.job, work.advice.user))
         nodes = added.nodes if added else ()
-        return View(work.advice, shown, work.entry, self.standing.now(), nodes)
+        wait = self._installation.requeue_wait if self._settings.controller.shorten_requeue_wait else None
+        return View(work.advice, shown, work.entry, self.standing.now(), nodes, wait)
 
     def _proved(self, view: View) -> View:
         """The view after what it proves has been written down."""

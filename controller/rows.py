@@ -31,6 +31,7 @@ class Step:
     row: str = ""
 
 
+START_AFTER = 3  # seconds by the scheduler's clock, which counts whole ones: never less than two (slurm: trap 2)
 Test = Callable[[View], bool]
 Make = Callable[[View], Step]
 
@@ -137,6 +138,33 @@ def exclude(view: View) -> Step:
 def release(view: View) -> Step:
     """Let go what we hold."""
     return Step("release it", action=Action.RELEASE)
+
+
+def start_soon(view: View) -> Step:
+    """Do not let a requeued job wait for nothing; where we may not, it waits and all else is done."""
+    begins = view.row.eligible_at
+    why = f"it would wait until {begins:%Y-%m-%dT%H:%M:%SZ}, as every requeued job does" if begins else "it waits"
+    return Step(
+        f"let it begin in {START_AFTER} s: {why}",
+        action=Action.START,
+        instead=converged(Action.REQUEUE_HOLD, f"it is restarted, and {why}")(view),
+    )
+
+
+def until_considered(view: View) -> Step:
+    """Wait until the scheduler has looked for nodes."""
+    begins = view.row.eligible_at
+    sentence = "restarted; waiting to see that enough nodes are left"
+    if begins is None or begins <= view.now:
+        return Step(sentence)
+    return Step(f"{sentence}; it may begin at {begins:%Y-%m-%dT%H:%M:%SZ}", again_at=begins)
+
+
+def relax(view: View) -> Step:
+    """Take our exclusions back: a job on too few nodes is worse off than one on a node that may be bad."""
+    gone = ",".join(sorted(view.excluded - {*view.without_ours}))
+    sentence = f"exclude {gone} no more: the scheduler finds too few nodes without them"
+    return Step(sentence, action=Action.RELAX, nodes=view.without_ours)
 
 
 def release_unmarked(view: View) -> Step:

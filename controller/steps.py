@@ -31,6 +31,7 @@ def proofs(view: View) -> tuple[Action, ...]:
         Action.MARK: view.marked if restarted else view.marked_ahead,
         Action.EXCLUSIONS: restarted and view.exclusions_stand,
         Action.RELEASE: free and (restarted or view.advice.operation is Operation.RELEASE),
+        Action.RELAX: restarted and not {*(view.entry.ours if view.entry else ())} & view.excluded,
         Action.CANCEL: view.state is JobState.CANCELLED,
     }
     return tuple(a for a, proved in shown.items() if proved and view.doing(a).asked and not view.doing(a).seen_at)

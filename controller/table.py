@@ -21,6 +21,7 @@ NO_FAILURE = (JobState.TIMEOUT, JobState.DEADLINE, JobState.PREEMPTED)
 RUNS = (JobState.RUNNING, JobState.CONFIGURING, JobState.SUSPENDED)
 HOLD, MARK, EXCLUSIONS = Action.REQUEUE_HOLD, Action.MARK, Action.EXCLUSIONS
 LET_GO, UNMARK, CANCEL = Action.RELEASE, Action.UNMARK, Action.CANCEL
+START, RELAX = Action.START, Action.RELAX
 REFUSED, CLOSED, EXPIRED = Reason.REFUSED_BY_SCHEDULER, Reason.GATE_CLOSED, Reason.ADVICE_EXPIRED
 CANCELLED, SUPERSEDED, GONE = Reason.CANCELLED_BY_USER, Reason.SUPERSEDED, Reason.JOB_GONE
 
@@ -106,6 +107,21 @@ HELD = (
     Row(RESTART, "collision, held by us", later(held, on.marked, on.by_journal), do.release),
 )
 
+AFTER_RELEASE = (
+    Row(RESTART, "too few nodes without ours, that was refused", following(on.given_up_by_scheduler, spent(RELAX)),
+        do.not_done(RELAX)),
+    Row(RESTART, "too few nodes without ours, that may still take effect",
+        following(on.given_up_by_scheduler, unsettled(RELAX)), do.settling(RELAX)),
+    Row(RESTART, "too few nodes without ours", following(on.given_up_by_scheduler, on.ours_excluded), do.relax),
+    Row(RESTART, "restarted without exclusions", following(on.asked(RELAX)),
+        do.abandon(REFUSED, "it is restarted, without exclusions: too few nodes were left ({word})")),
+    Row(RESTART, "waits for nothing",
+        following(waiting, on.let_go, on.asked(HOLD), on.waits_for_nothing, no(on.asked(START)), no(spent(START))),
+        do.start_soon),
+    Row(RESTART, "whether its nodes suffice is not yet known",
+        following(waiting, on.ours_excluded, on.exclusions_stand, on.not_yet_considered), do.until_considered),
+)
+
 RESTARTED = (
     Row(RESTART, "restarted, still ending", following(on.ending, no(on.let_go)),
         do.wait("its last attempt is still ending")),
@@ -165,4 +181,4 @@ LET_SUCCESSOR_GO = (
 )
 # fmt: on
 
-TABLE = SIGHT + NOT_YET_RESTARTED + HELD + RESTARTED + STOP + LET_SUCCESSOR_GO
+TABLE = SIGHT + NOT_YET_RESTARTED + AFTER_RELEASE + HELD + RESTARTED + STOP + LET_SUCCESSOR_GO

@@ -29,7 +29,8 @@ class Missing(enum.Enum):
 class View:
     """One advice and everything known about its job at this moment. `row` must not be asked for when it is missing.
 
-    `added` are exclusions that an earlier recovery of the same job put on its list.
+    `added` are exclusions that an earlier recovery of the same job put on its list. `requeue_wait`: how long the
+    scheduler lets every requeued job wait; `None` where that is not known, or is to be left as it is.
     """
 
     advice: Advice
@@ -37,6 +38,7 @@ class View:
     entry: Entry | None
     now: datetime
     added: tuple[str, ...] = ()
+    requeue_wait: timedelta | None = None
 
     @property
     def row(self) -> JobRow:
@@ -115,21 +117,30 @@ class View:
         return frozenset() if isinstance(self.shown, Missing) else frozenset(self.shown.excluded_nodes)
 
     @property
+    def _of_advice(self) -> frozenset[str]:
+        """The nodes of the advice that the scheduler knows."""
+        return frozenset(self.advice.excluded_nodes) - {*(self.entry.unknown if self.entry else ())}
+
+    @property
     def wanted(self) -> tuple[str, ...]:
         """The list that should stand there: the user's own nodes and those of this advice."""
-        earlier = {*self.added} - {*self.advice.excluded_nodes}
-        return tuple(sorted((self.excluded - earlier) | {*self.advice.excluded_nodes}))
+        earlier = {*self.added} - self._of_advice
+        return tuple(sorted((self.excluded - earlier) | self._of_advice))
+
+    @property
+    def without_ours(self) -> tuple[str, ...]:
+        """What is left of the list when our part is taken back."""
+        return tuple(sorted(self.excluded - {*(self.entry.ours if self.entry else ())}))
 
     @property
     def ours(self) -> tuple[str, ...]:
         """Nodes that would be added by us, and are ours to remove later."""
-        kept = {*self.added} & {*self.advice.excluded_nodes}
-        return tuple(sorted(({*self.advice.excluded_nodes} - self.excluded) | kept))
+        return tuple(sorted((self._of_advice - self.excluded) | ({*self.added} & self._of_advice)))
 
     @property
     def exclusions_stand(self) -> bool:
-        """Whether the list is as it should be."""
-        return self.excluded == {*self.wanted}
+        """Whether the list is as it should be, or our part of it was taken back."""
+        return self.excluded == {*self.wanted} or self.doing(Action.RELAX).asked
 
     @property
     def another_job(self) -> bool:

@@ -239,5 +239,8 @@ class Scheduler(Protocol):
     def release(self, number: int) -> None:
         """Let a held job go."""
 
+    def start_after(self, number: int, seconds: int) -> None:
+        """Let a waiting job begin in `seconds` by the scheduler's clock, whatever time it was to wait for."""
+
     def cancel(self, number: int) -> None:
         """Cancel a job."""

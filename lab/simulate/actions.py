@@ -230,7 +230,9 @@ def readable(key: str, value: str, now: float) -> None:
 
 
 def begin_time(text: str, now: float) -> float:
-    """`now`, `now+2`, `now+5minutes` or `2026-05-01T10:00:00` in epoch seconds."""
+    """`now`, `now+2`, `now+5minutes`, `uts1777622400` or `2026-05-01T10:00:00` in epoch seconds."""
+    if since_1970 := re.fullmatch(r"uts([0-9]{1,10})", text):
+        return float(since_1970[1])
     told = re.fullmatch(r"now(?:\+([0-9]{1,9}) ?([a-z]*?)s?)?", text)
     if told and (told[2] or "") in UNITS:
         return now + int(told[1] or 0) * UNITS[told[2] or ""]

@@ -115,6 +115,11 @@ class Slurm:
         """Let a held job go; without effect on any other."""
         self._act(number, commands.release)
 
+    def start_after(self, number: int, seconds: int) -> None:
+        """Give a waiting job another time to begin. Refused on a job that does not wait."""
+        at = int(self.now().timestamp()) + seconds
+        self._act(number, lambda address: commands.start_at(address, at))
+
     def cancel(self, number: int) -> None:
         """Cancel a job; without effect on a finished one."""
         self._act(number, commands.cancel)

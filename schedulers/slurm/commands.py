@@ -111,6 +111,11 @@ def release(address: str) -> tuple[str, ...]:
     return ("scontrol", "release", address)
 
 
+def start_at(address: str, epoch_seconds: int) -> tuple[str, ...]:
+    """Begin at this time, in seconds since 1970: scontrol would add up `now+2` on the clock of its own machine."""
+    return ("scontrol", "update", f"JobId={address}", f"StartTime=uts{epoch_seconds}")
+
+
 def cancel(address: str) -> tuple[str, ...]:
     """Cancel a job."""
     return ("scancel", address)

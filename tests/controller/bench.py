@@ -46,7 +46,7 @@ def fused(thing: Any, fuse: Fuse, names: tuple[str, ...]) -> Any:
     return thing
 
 
-ACTIONS = ("mark", "requeue_hold", "update_exclusions", "exclude_for_tasks", "release", "cancel")
+ACTIONS = ("mark", "requeue_hold", "update_exclusions", "exclude_for_tasks", "release", "start_after", "cancel")
 WRITES = ("take_lease", "reconcile", "milestone", "record")
 LINES = (
     "open_entry",

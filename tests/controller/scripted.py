@@ -82,6 +82,8 @@ class ScriptedScheduler:
     clock: ScriptedClock
     kill_seconds: float = 0.0  # how long a running job takes to end after a requeue
     requeue_seconds: float = 6.0  # how long a released job waits before it runs
+    shown_wait: float | None = None  # the same as a requeued job shows it; `None`: it shows nothing
+    short_of_nodes: bool = False  # gives up on whatever has exclusions
     command_takes: float = 0.01
     down: bool = False
     hung: bool = False
@@ -239,6 +241,8 @@ class ScriptedScheduler:
         self.change(
             number, state=JobState.HELD, word="PENDING", reason="job requeued in held state", nodes=(), priority=0
         )
+        if self.shown_wait is not None:
+            self.change(number, eligible_at=self.clock.now() + timedelta(seconds=self.shown_wait))
 
     def _exclude(self, number: int, nodes: tuple[str, ...]) -> None:
         job = self.jobs_by_number[number]
@@ -247,7 +251,22 @@ class ScriptedScheduler:
         if job.state not in {JobState.PENDING, JobState.HELD}:
             raise Refused(f"Job is no longer pending execution for job {number}")
         self.excluded[number] = tuple(sorted(nodes))
+        if job.reason == "BadConstraints":
+            self.change(number, state=JobState.PENDING, word="PENDING", reason="", priority=1000)
+            self.due.append((self.clock.seconds + 1, lambda: self._run(number)))
         self.effects.append(("update_exclusions", number, tuple(sorted(nodes))))
+
+    def start_after(self, number: int, seconds: int) -> None:
+        self._act("start_after", number, lambda: self._start_after(number, seconds), seconds)
+
+    def _start_after(self, number: int, seconds: int) -> None:
+        job = self.jobs_by_number[number]
+        if job.state is not JobState.PENDING:
+            raise Refused(f"Job is no longer pending execution for job {number}")
+        self.effects.append(("start_after", number))
+        at = self.clock.now() + timedelta(seconds=seconds)
+        self.change(number, eligible_at=at)
+        self.due.append((self.clock.seconds + seconds, lambda: self._run(number)))
 
     def _release(self, number: int) -> None:
         job = self.jobs_by_number[number]
@@ -259,7 +278,9 @@ class ScriptedScheduler:
             self.due.append((self.clock.seconds + self.requeue_seconds, lambda: self._run(number)))
 
     def _run(self, number: int) -> None:
-        if self.jobs_by_number[number].state is JobState.PENDING:
+        if self.jobs_by_number[number].state is JobState.PENDING and self.short_of_nodes and self.excluded[number]:
+            self.change(number, state=JobState.HELD, reason="BadConstraints", priority=0)
+        elif self.jobs_by_number[number].state is JobState.PENDING:
             free = [node for node in NODES if node not in self.excluded[number]]
             self.change(number, state=JobState.RUNNING, word="RUNNING", reason="", nodes=tuple(free[:2]))
 

@@ -229,6 +229,58 @@ def test_exclusions_that_are_refused_do_not_keep_the_job_held(bench: Bench) -> N
     assert bench.milestones() == ["SLURM_REQUEUE_HOLD", "SLURM_RELEASE"]
 
 
+def test_of_excluded_nodes_the_known_ones_are_left_out_and_the_others_told(bench: Bench) -> None:
+    bench.scheduler.add(row())
+    bench.advisor.advice = [advice(nodeConstraints={"excludedNodes": ["n03", "n99"]})]
+    bench.to_the_end()
+    assert bench.effects() == FROM_START_TO_END
+    assert bench.scheduler.excluded[12] == ("n03",)
+    assert bench.advisor.reports[0][1:] == ("CONVERGED", "DESIRED_STATE_OBSERVED")
+    (told,) = [event for key, event in bench.advisor.events.items() if ":exclusions_refused:" in key]
+    assert "does not know n99" in told["payload"]["sentence"]
+
+
+def test_a_job_for_which_too_few_nodes_are_left_gets_ours_back_and_the_users_own_stay(bench: Bench) -> None:
+    bench.scheduler.short_of_nodes, bench.scheduler.shown_wait = True, 121.0
+    bench.scheduler.add(row(), excluded=["n07"])
+    bench.advisor.advice = [advice()]
+    bench.passes(20, until=lambda: ("update_exclusions", 12, ("n07",)) in bench.scheduler.effects)
+    bench.scheduler.short_of_nodes = False
+    bench.to_the_end()
+    assert bench.effects() == [*FROM_START_TO_END[:4], "start_after", "update_exclusions", "mark"]
+    assert bench.scheduler.excluded[12] == ("n07",)
+    assert bench.advisor.reports[0][1:] == ("ABANDONED", "REFUSED_BY_SCHEDULER")
+    assert bench.journal is not None and not bench.journal.memory.added
+
+
+@pytest.mark.parametrize("shortened", [True, False])
+def test_a_requeued_job_begins_in_three_seconds_unless_the_site_wants_it_to_wait(
+    bench: Bench, shortened: bool
+) -> None:
+    own = replace(bench.settings.controller, shorten_requeue_wait=shortened)
+    bench.settings = replace(bench.settings, controller=own)
+    bench.scheduler.shown_wait = bench.scheduler.requeue_seconds = 121.0
+    bench.scheduler.add(row())
+    bench.advisor.advice = [advice()]
+    began = bench.clock.seconds
+    bench.to_the_end(200)
+    assert bench.scheduler.jobs_by_number[12].state is JobState.RUNNING
+    assert (bench.clock.seconds - began < 15) is shortened
+    assert bench.effects().count("start_after") == int(shortened)
+    told = [line for line in bench.log if "it may begin at" in line]
+    assert told or shortened, "a wait that is not shortened is told"
+
+
+def test_an_operator_is_told_that_finished_jobs_are_forgotten_too_early(bench: Bench) -> None:
+    plain = bench.scheduler.limits()
+    bench.scheduler.limits = lambda: replace(plain, min_job_age=60)  # type: ignore[method-assign]
+    bench.passes(5)
+    assert [line for line in bench.log if "forgotten after 60 s (MinJobAge)" in line] == [
+        "warning: finished jobs are forgotten after 60 s (MinJobAge); below 120 s a decision or an approval may "
+        "come too late to restart a failed job"
+    ]
+
+
 @pytest.mark.parametrize("answer", ["done", "undone"])
 @pytest.mark.parametrize("action", ["requeue_hold", "mark", "update_exclusions", "release"])
 @pytest.mark.parametrize("state", [JobState.FAILED, JobState.RUNNING])

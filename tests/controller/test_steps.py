@@ -60,6 +60,12 @@ def job(state: JobState, restarts: int = 0, mark: int | None = None, **more: Any
     return row(state=state, restarts=restarts, admin_comment="" if mark is None else MARK.format(mark), **more)
 
 
+def released(begins_in: float, **more: Any) -> JobRow:
+    """Requeued a moment ago, released, and to begin in so many seconds."""
+    begins = NOW + timedelta(seconds=begins_in)
+    return job(S.PENDING, 1, **{"reason": "BeginTime", "submitted_at": NOW, "eligible_at": begins, **more})
+
+
 A, STOP, GO = Action, Operation.TERMINATE, Operation.RELEASE
 HELD_BY_US = {A.REQUEUE_HOLD: PROVED}
 UNMARKABLE = {**HELD_BY_US, A.MARK: REFUSED}
@@ -250,6 +256,39 @@ CASES = (
     Case("exclusions lost after the release", A.EXCLUSIONS, "waiting, exclusions to be set", job(S.PENDING, 1),
          journal=LET_GO),
 
+    # Released: when does it begin, and are there nodes enough?
+    Case("released, would wait as every requeued job", A.START, "waits for nothing", released(121), excluded=OUT,
+         journal=LET_GO),
+    Case("released, somebody gave it a later time", WAIT, "whether its nodes suffice is not yet known",
+         released(600), excluded=OUT, journal=LET_GO),
+    Case("released, its wait is over soon", WAIT, "whether its nodes suffice is not yet known", released(4),
+         excluded=OUT, journal=LET_GO),
+    Case("released, asked to begin, without a word", WAIT, "whether its nodes suffice is not yet known",
+         released(121), excluded=OUT, journal={**LET_GO, A.START: NO_ANSWER}),
+    Case("released, an earlier begin refused", WAIT, "whether its nodes suffice is not yet known", released(121),
+         excluded=OUT, journal={**LET_GO, A.START: REFUSED}),
+    Case("released, nothing excluded, asked to begin", Reason.DESIRED_STATE_OBSERVED, "restarted", released(3),
+         journal={**LET_GO, A.START: SENT}, nodes=()),
+    Case("released, waits for resources", Reason.DESIRED_STATE_OBSERVED, "restarted",
+         released(-2, reason="Resources"), excluded=OUT, journal={**LET_GO, A.START: SENT}),
+    Case("released, never considered", Reason.DESIRED_STATE_OBSERVED, "restarted", released(-20), excluded=OUT,
+         journal={**LET_GO, A.START: SENT}),
+    Case("requeued by Slurm, waits as every requeued job", Reason.ALREADY_SATISFIED, "restarted", released(121),
+         nodes=()),
+    Case("too few nodes", A.RELAX, "too few nodes without ours", held(1, reason="BadConstraints"), excluded=OUT,
+         journal=LET_GO),
+    Case("too few nodes, ours taken back just now", WAIT,
+         "too few nodes without ours, that may still take effect", held(1, reason="BadConstraints"), excluded=OUT,
+         journal={**LET_GO, A.RELAX: JUST_SENT}),
+    Case("too few nodes, and ours cannot be taken back", REFUSAL, "too few nodes without ours, that was refused",
+         held(1, reason="BadConstraints"), excluded=OUT, journal={**LET_GO, A.RELAX: REFUSED}),
+    Case("too few nodes, but not by us", Reason.DESIRED_STATE_OBSERVED, "let go, then held by a person",
+         held(1, reason="BadConstraints"), excluded=("n07",), journal=LET_GO),
+    Case("ours taken back, waits", REFUSAL, "restarted without exclusions", released(-3),
+         journal={**LET_GO, A.RELAX: SENT}),
+    Case("ours taken back, runs", REFUSAL, "restarted without exclusions", job(S.RUNNING, 1),
+         journal={**LET_GO, A.RELAX: SENT}),
+
     # Two restarts later.
     Case("collision, held by us", A.MARK, "ours, not yet marked", held(2),
          journal={A.REQUEUE_HOLD: replace(PROVED, seen_restarts=2)}),
@@ -324,7 +363,7 @@ def view_of(case: Case) -> View:
     )
     entry = None if case.journal is None else Entry(given, announced=True, ours=case.nodes, doings=case.journal)
     shown = case.job if isinstance(case.job, Missing) else JobDetail(case.job, case.excluded)
-    return View(given, shown, entry, NOW, case.added)
+    return View(given, shown, entry, NOW, case.added, timedelta(seconds=121))
 
 
 def outcome(step: Step) -> Action | Reason | str:

@@ -49,6 +49,7 @@ ACTIONS = {
     "release": (lambda slurm, job: slurm.release(job), ("scontrol", "release", "{}")),
     "cancel": (lambda slurm, job: slurm.cancel(job), ("scancel", "{}")),
 }
+CLOCK = Answer(0, "sdiag output at Mon Nov 30 01:48:17 2026 (1795999697)\n", "")
 
 
 @pytest.mark.parametrize("action", ACTIONS)
@@ -59,6 +60,13 @@ def test_an_action_looks_once_and_runs_one_command(version, action):
     looked, did = replay.calls
     assert commands.only_reads(looked) and not commands.only_reads(did)
     assert did == tuple(word.format(number) for word in command)
+
+
+def test_a_later_begin_is_told_by_the_schedulers_own_clock(version):
+    replay = Replay(version, {"squeue": "job_excluded", "scontrol": DONE, "sdiag": CLOCK})
+    number = number_of(version, "excluded")
+    Slurm(replay, 10).start_after(number, 3)
+    assert replay.calls[-1] == ("scontrol", "update", f"JobId={number}", "StartTime=uts1795999700")
 
 
 def test_the_last_task_of_an_array_is_spoken_of_as_a_task():

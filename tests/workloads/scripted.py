@@ -185,6 +185,9 @@ class ScriptedScheduler:
     def release(self, number: int) -> None:
         self._refuse("release")
 
+    def start_after(self, number: int, seconds: int) -> None:
+        self._refuse("start_after")
+
     def cancel(self, number: int) -> None:
         self._refuse("cancel")
 
