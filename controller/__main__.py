@@ -13,6 +13,7 @@ COMMANDS = {
     "run": ("controller.running", "carry out what the Advisor advises"),
     "watchdog": ("controller.watchdog", "release jobs that are held for too long; needs no Advisor"),
     "keep": ("controller.keeping", "keep a job held that the controller holds"),
+    "hand-over": ("controller.handing", "hand what the watchdog did to the Advisor's trail"),
     "check": ("controller.checking", "check configuration, scheduler and Advisor, and say what would be done"),
     "keys": ("controller.keys_page", "print docs/controller.md: every key of the configuration"),
 }

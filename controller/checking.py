@@ -119,4 +119,4 @@ class Check:
 
 def main(settings: Settings, options: Namespace) -> int:
     """Check everything. Returns the exit status: 0 when nothing is wrong."""
-    return 0 if Check(settings, scheduler_of(settings.scheduler), print, datetime.now(UTC)).run() else 1
+    return 0 if Check(settings, scheduler_of(settings), print, datetime.now(UTC)).run() else 1

@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 
 from controller.advice import Mode
 from controller.keys import KEYS, REQUIRED
+from schedulers.ssh_transport import SshPlace
 
 LARGEST_FILE = 65536  # bytes
 LARGEST_TOKEN = 4096  # bytes
@@ -42,6 +43,7 @@ class SchedulerSettings:
     """Which scheduler, and how its commands are run."""
 
     kind: str
+    transport: str
     path: str
     config: str
     command_seconds: float
@@ -60,22 +62,35 @@ class ControllerSettings:
     shorten_requeue_wait: bool
     journal: Path
     holder: str
+    metrics_address: str
+    metrics_port: int
 
 
 @dataclass(frozen=True)
 class WatchdogSettings:
-    """The watchdog's own gates and rhythm."""
+    """The watchdog's own gates, rhythm and memory."""
 
     enabled: bool
     mode: Mode
     acknowledge_scheduler_actions: bool
     environment_pattern: str
     poll_seconds: float
+    acts: Path
+    metrics_address: str
+    metrics_port: int
+
+
+@dataclass(frozen=True)
+class PushSettings:
+    """Whether what the scheduler shows is sent to the site, and how often."""
+
+    enabled: bool
+    poll_seconds: float
 
 
 @dataclass(frozen=True)
 class Settings:
-    """The whole file."""
+    """The whole file. `ssh` is there when the transport is ssh."""
 
     cluster: str
     environment: str
@@ -83,6 +98,10 @@ class Settings:
     scheduler: SchedulerSettings
     controller: ControllerSettings
     watchdog: WatchdogSettings
+    push: PushSettings
+    ssh: SshPlace | None
+    json_log: bool
+    path: Path
 
 
 def read_config(path: Path) -> Settings:
@@ -108,6 +127,10 @@ def read_config(path: Path) -> Settings:
         scheduler=SchedulerSettings(**values["scheduler"]),
         controller=ControllerSettings(**values["controller"]),
         watchdog=WatchdogSettings(**values["watchdog"]),
+        push=PushSettings(**values["push"]),
+        ssh=values["ssh"].get("place"),
+        json_log=values["log"]["format"] == "json",
+        path=path,
     )
 
 
@@ -186,6 +209,31 @@ def _cross_check(values: dict[str, dict[str, Any]], mistakes: _Mistakes) -> None
         mistakes.add("controller", "journal", f"there is no folder {journal.parent}")
     if values["controller"].get("holder") == "":
         values["controller"]["holder"] = os.uname().nodename
+    if journal is not REQUIRED:
+        acts = values["watchdog"].get("acts") or f"{journal}.watchdog"
+        values["watchdog"]["acts"] = Path(acts)
+    if values["scheduler"].get("transport") == "ssh":
+        _check_ssh(values["ssh"], mistakes)
+
+
+def _check_ssh(ssh: dict[str, Any], mistakes: _Mistakes) -> None:
+    """Put the place that the keys of [ssh] describe among them."""
+    for name in ("host", "user", "known_hosts_file"):
+        if not ssh.get(name):
+            mistakes.add("ssh", name, "is missing, and scheduler.transport is ssh")
+            return
+    try:
+        ssh["place"] = SshPlace(
+            host=ssh["host"],
+            user=ssh["user"],
+            port=ssh["port"],
+            known_hosts=ssh["known_hosts_file"],
+            key=ssh["key_file"],
+            certificate=ssh["certificate_file"],
+            folder=ssh["folder"],
+        )
+    except ValueError as error:
+        mistakes.add("ssh", "host", str(error).rstrip("."))
 
 
 def _shows_token(url: str) -> bool:
@@ -201,7 +249,9 @@ def _shows_token(url: str) -> bool:
 
 def _content(path: Path) -> str:
     try:
-        with path.open("rb") as file:
+        with open(path, "rb", opener=_open_at_once) as file:
+            if why := _unsafe(os.fstat(file.fileno())):
+                raise BadConfig([f"{path}:1: {why}: whoever writes this file says what may be done to jobs."])
             content = file.read(LARGEST_FILE + 1)
         if len(content) > LARGEST_FILE:
             raise BadConfig([f"{path}:1: the file is larger than {LARGEST_FILE} bytes."])
@@ -211,6 +261,21 @@ def _content(path: Path) -> str:
         raise BadConfig([f"{path}:{line}: this is no UTF-8 text."]) from error
     except OSError as error:
         raise BadConfig([f"{path}:1: the file cannot be read: {error.strerror}."]) from error
+
+
+def _open_at_once(path: str, flags: int) -> int:
+    return os.open(path, flags | os.O_NONBLOCK | os.O_CLOEXEC)
+
+
+def _unsafe(status: os.stat_result) -> str:
+    """Why somebody else could write this file, or nothing."""
+    if not stat.S_ISREG(status.st_mode):
+        return "this is no file"
+    if status.st_uid not in {0, os.geteuid()}:
+        return f"the file belongs to somebody else (user {status.st_uid}); use chown"
+    if status.st_mode & 0o022:
+        return f"others may write the file (mode {status.st_mode & 0o777:o}); use chmod 640"
+    return ""
 
 
 def _known(table: str) -> str:

@@ -43,4 +43,4 @@ def _stays(after: JobDetail, restarts: int) -> bool:
 
 def main(settings: Settings, options: Namespace) -> int:
     """Keep the job that the command line names. Returns the exit status."""
-    return 0 if keep(options.job, scheduler_of(settings.scheduler), SystemClock(), print) else 1
+    return 0 if keep(options.job, scheduler_of(settings), SystemClock(), print) else 1

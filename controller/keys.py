@@ -67,6 +67,15 @@ def _seconds(lowest: float, highest: float) -> Callable[[Any], float]:
     return read
 
 
+def _whole(lowest: int, highest: int) -> Callable[[Any], int]:
+    def read(value: Any) -> int:
+        if isinstance(value, bool) or not isinstance(value, int) or not lowest <= value <= highest:
+            raise ValueError(f"must be a whole number between {lowest} and {highest}")
+        return value
+
+    return read
+
+
 def _one_of(*choices: str) -> Callable[[Any], str]:
     def read(value: Any) -> str:
         if value not in choices:
@@ -103,9 +112,26 @@ KEYS: dict[str, tuple[Key, ...]] = {
     ),
     "scheduler": (
         Key("kind", _one_of("slurm"), REQUIRED, "The scheduler."),
-        Key("path", _place_or_none, "", "Folder of its commands; empty: the PATH."),
-        Key("config", _place_or_none, "", "SLURM_CONF for its commands; empty: the site's own."),
+        Key("transport", _one_of("local", "ssh"), "local", "local: commands of this machine; ssh: those of [ssh]."),
+        Key("path", _place_or_none, "", "Folder of its commands; empty: the PATH. Not used with ssh."),
+        Key("config", _place_or_none, "", "SLURM_CONF for its commands; empty: the site's own. Not used with ssh."),
         Key("command_seconds", _seconds(1, 60), 10.0, "Time limit of one command."),
+    ),
+    "ssh": (
+        Key("host", _words, "", "The host; nothing of ~/.ssh/config is read."),
+        Key("user", _words, "", "The account there, with the forced command (production.md)."),
+        Key("port", _whole(1, 65535), 22, "Its port."),
+        Key(
+            "known_hosts_file", _place_or_none, "", "File with the host's key; a host that is not in it is refused."
+        ),
+        Key("key_file", _place_or_none, "", "File with the private key; empty: the keys of the agent."),
+        Key("certificate_file", _place_or_none, "", "File with a certificate of that key, if there is one."),
+        Key("folder", _place_or_none, "", "Folder for the connection's socket, ours alone; empty: one is made."),
+    ),
+    "log": (Key("format", _one_of("text", "json"), "text", "text: a line for people; json: an object a line."),),
+    "push": (
+        Key("enabled", _switch, False, "true: send what the scheduler shows to a site that cannot reach it."),
+        Key("poll_seconds", _seconds(1, 300), 15.0, "Time between two looks that are sent."),
     ),
     "controller": (
         Key("enabled", _switch, True, "false: does nothing at all."),
@@ -117,6 +143,13 @@ KEYS: dict[str, tuple[Key, ...]] = {
         Key("shorten_requeue_wait", _switch, True, "Let a job that it released begin at once, not in two minutes."),
         Key("journal", _place, REQUIRED, "Its memory of what it began; on a local disk."),
         Key("holder", _words, "", "Its name in the lease, stable over a restart; empty: the host's name."),
+        Key(
+            "metrics_address",
+            _words,
+            "127.0.0.1",
+            "Where /metrics and /healthz are; loopback shows them to nobody else.",
+        ),
+        Key("metrics_port", _whole(0, 65535), 0, "Their port; 0: none."),
     ),
     "watchdog": (
         Key("enabled", _switch, True, "false: does nothing at all."),
@@ -124,5 +157,8 @@ KEYS: dict[str, tuple[Key, ...]] = {
         Key("acknowledgeSchedulerActions", _switch, False, "Confirms that it may release jobs."),
         Key("environmentPattern", _words, "", "Glob that the environment above must match."),
         Key("poll_seconds", _seconds(0.1, 300), 5.0, "Time between two looks."),
+        Key("acts", _place_or_none, "", "File of what it did; empty: beside the journal, with .watchdog behind."),
+        Key("metrics_address", _words, "127.0.0.1", "As of the controller."),
+        Key("metrics_port", _whole(0, 65535), 0, "As of the controller, and another one."),
     ),
 }

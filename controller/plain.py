@@ -1,8 +1,10 @@
 """How does text from outside get onto one safe line, and what is worth a line in the log?"""
 
+import json
 import re
 import sys
 from collections.abc import Callable, Hashable
+from datetime import datetime
 
 CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 LINE_LIMIT = 400  # characters of outside text in one sentence
@@ -36,6 +38,19 @@ class Voice:
     def forget_all_but(self, keys: set[tuple[str, int]]) -> None:
         """Forget topics that begin with another key; those that are words stay."""
         self._last = {t: last for t, last in self._last.items() if not isinstance(t, tuple) or t[:2] in keys}
+
+
+def log_to(program: str, cluster: str, now: Callable[[], datetime], *, as_json: bool) -> Callable[[str], None]:
+    """Where a voice of a program writes: a line with its time, or one JSON object a line."""
+
+    def write(line: str) -> None:
+        at = f"{now():%Y-%m-%dT%H:%M:%SZ}"
+        if as_json:
+            write_line(json.dumps({"at": at, "program": program, "cluster": cluster, "message": line}))
+        else:
+            write_line(f"{at} {program} {cluster}: {line}")
+
+    return write
 
 
 def write_line(line: str) -> None:

@@ -5,37 +5,61 @@ from argparse import Namespace
 
 from controller.client import Advisor
 from controller.clock import SystemClock
-from controller.cluster import scheduler_of
-from controller.config import Settings, read_token
+from controller.cluster import scheduler_of, transport_of
+from controller.config import Settings
+from controller.exposing import exposed
 from controller.journal import BadJournal, Journal
 from controller.loop import Controller
-from controller.plain import Voice, write_line
+from controller.measuring import Counting, Tally
+from controller.plain import Voice, log_to
+from controller.starting import BadStart, check_clock
+from controller.token_check import check_token
 
 BAD_START = 2
+PATIENCE = 90.0  # seconds without a pass, beyond three polls, until /healthz says so
+
+
+class Counted(Controller):
+    """The controller, with its numbers kept up to date after each pass."""
+
+    tally: Tally
+
+    def run_pass(self) -> bool:
+        """One pass, counted."""
+        acted = super().run_pass()
+        self.tally.passed(self._clock.monotonic())
+        self.tally.set("rekindle_advice_open", len(self.standing.advice))
+        self.tally.set("rekindle_advice_begun", len(self._journal.entries))
+        self.tally.set("rekindle_lease_held", self.standing.gate().open)
+        self.tally.set("rekindle_advisor_away", self.standing.gone)
+        return acted
 
 
 def main(settings: Settings, options: Namespace) -> int:
     """Run until a signal comes, or for one pass with `--once`. Returns the exit status."""
     clock = SystemClock()
-    voice = Voice(
-        lambda line: write_line(f"{clock.now():%Y-%m-%dT%H:%M:%SZ} controller {settings.cluster}: {line}")
-    )
+    voice = Voice(log_to("controller", settings.cluster, clock.now, as_json=settings.json_log))
+    tally = Tally()
+    own = settings.controller
+    scheduler = scheduler_of(settings, Counting(transport_of(settings), tally, clock.monotonic))
     try:
-        read_token(settings.advisor.token_file)
-        journal = Journal(settings.controller.journal, clock.now())
-    except ValueError as error:
-        voice.say(f"advisor.token_file: {error}.")
+        check_clock(scheduler, clock, voice, wait=not options.once)
+        advisor = check_token(settings, Advisor)
+        with (
+            Journal(own.journal, clock.now()) as journal,
+            exposed(own.metrics_address, own.metrics_port, tally, clock.monotonic, 3 * own.poll_seconds + PATIENCE),
+        ):
+            controller = Counted(settings, scheduler, advisor, journal, clock=clock, voice=voice)
+            controller.tally = tally
+            voice.say(f"started as {own.holder} (process {os.getpid()})")
+            if options.once:
+                controller.run_pass()
+            else:
+                controller.run()
+    except BadStart as error:
+        voice.say(f"does not start: {error}.")
         return BAD_START
     except BadJournal as error:
         voice.say(f"{error}.")
         return BAD_START
-    with journal:
-        advisor = Advisor(settings.advisor.url, settings.cluster, settings.advisor.token_file)
-        scheduler = scheduler_of(settings.scheduler)
-        controller = Controller(settings, scheduler, advisor, journal, clock=clock, voice=voice)
-        voice.say(f"started as {settings.controller.holder} (process {os.getpid()})")
-        if options.once:
-            controller.run_pass()
-        else:
-            controller.run()
     return 0

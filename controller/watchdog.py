@@ -8,24 +8,35 @@ never got so far as to be marked (decisions 11). A mark that was there and is go
 from argparse import Namespace
 from datetime import datetime
 
+from controller.acts import Acts
 from controller.clock import Clock, SystemClock
-from controller.cluster import scheduler_of
+from controller.cluster import scheduler_of, transport_of
 from controller.config import Settings
+from controller.courier import Courier
 from controller.entries import Action, Entry
+from controller.exposing import exposed
 from controller.gates import own_gate
 from controller.journal import BadJournal, read_entries
 from controller.mark import read_comment
-from controller.plain import Voice, write_line
+from controller.measuring import Counting, Tally
+from controller.plain import Voice, log_to
+from controller.starting import BadStart, check_clock
 from schedulers.port import JobRow, Scheduler, SchedulerError
 
+BAD_START = 2
 Attempt = tuple[int, int]  # job number, restart count
 
 
 class Watchdog:
     """Releases jobs that we hold past the end of their hold. `run_pass` is one look at all jobs."""
 
-    def __init__(self, settings: Settings, scheduler: Scheduler, clock: Clock, voice: Voice) -> None:
+    def __init__(
+        self, settings: Settings, scheduler: Scheduler, clock: Clock, voice: Voice, tally: Tally | None = None
+    ) -> None:
         self._settings = settings
+        self._tally = tally or Tally()
+        self._acts = Acts(settings.watchdog.acts)
+        self._courier = Courier(settings, self._acts, clock, voice)
         self._scheduler = scheduler
         self._clock = clock
         self._voice = voice
@@ -40,8 +51,15 @@ class Watchdog:
         while not self._clock.stopping:
             if self._settings.watchdog.enabled:
                 self.run_pass()
+            self._courier.turn()
             self._clock.sleep(self._settings.watchdog.poll_seconds)
+        self._courier.close()
         self._voice.say("stopped")
+
+    def check_start(self, *, wait: bool) -> None:
+        """Raise `BadStart` when it must not start."""
+        check_clock(self._scheduler, self._clock, self._voice, wait=wait)
+        self._courier.check_token()
 
     def run_pass(self) -> None:
         """One look; releases what is overdue."""
@@ -51,6 +69,7 @@ class Watchdog:
             self._voice.once("scheduler", f"the scheduler cannot be seen: {error.reason}")
             return
         self._voice.once("scheduler", "the scheduler answers")
+        self._tally.passed(self._clock.monotonic())
         self._remember(rows)
         held = [row for row in rows if row.held and row.word != "SPECIAL_EXIT"]
         entries = self._entries() if held else ()
@@ -59,6 +78,7 @@ class Watchdog:
         for row, end in ends.items():
             if end <= now and not self._clock.stopping:
                 self._let_go(row, end)
+        self._tally.set("rekindle_watchdog_holds", len(ends))
 
     def _let_go(self, row: JobRow, end: datetime) -> None:
         attempt = (row.number, row.restarts)
@@ -72,10 +92,25 @@ class Watchdog:
             return
         self._voice.once(topic, f"{late}; releasing it{self._exclusions(row.number)}")
         self._sent.add(attempt)
+        self._note(row, "sent", f"{late}; releasing it")
         try:
             self._scheduler.release(row.number)
         except SchedulerError as error:
             self._voice.once(f"{topic} release", f"{topic}: the release is not certain: {error.reason}")
+            self._note(row, "unclear", f"{topic}: the release is not certain: {error.reason}")
+        else:
+            self._note(row, "accepted", f"{topic}: the scheduler took the release")
+
+    def _note(self, row: JobRow, outcome: str, sentence: str) -> None:
+        """Put an act into the local file. A disk that is full keeps no job held."""
+        mark = read_comment(row.admin_comment).mark
+        generation = mark.generation if mark else 0
+        self._tally.add("rekindle_watchdog_releases_total", outcome=outcome)
+        try:
+            self._acts.write(row.number, row.restarts, generation=generation, outcome=outcome,
+                             sentence=sentence, at=self._clock.now())  # fmt: skip
+        except OSError as error:
+            self._voice.once("acts", f"what it does cannot be written to {self._acts.path}: {error.strerror}")
 
     def _remember(self, rows: tuple[JobRow, ...]) -> None:
         """Attempts that our release freed: whoever holds them afterwards is somebody else."""
@@ -129,11 +164,20 @@ def _held_unmarked(entry: Entry, row: JobRow) -> bool:
 def main(settings: Settings, options: Namespace) -> int:
     """Watch until a signal comes, or look once with `--once`. Returns the exit status."""
     clock = SystemClock()
-    voice = Voice(lambda line: write_line(f"{clock.now():%Y-%m-%dT%H:%M:%SZ} watchdog {settings.cluster}: {line}"))
-    watchdog = Watchdog(settings, scheduler_of(settings.scheduler), clock, voice)
-    voice.say("started")
-    if options.once:
-        watchdog.run_pass()
-    else:
-        watchdog.run()
+    voice = Voice(log_to("watchdog", settings.cluster, clock.now, as_json=settings.json_log))
+    tally = Tally()
+    own = settings.watchdog
+    scheduler = scheduler_of(settings, Counting(transport_of(settings), tally, clock.monotonic))
+    watchdog = Watchdog(settings, scheduler, clock, voice, tally)
+    try:
+        watchdog.check_start(wait=not options.once)
+        with exposed(own.metrics_address, own.metrics_port, tally, clock.monotonic, 3 * own.poll_seconds + 60):
+            voice.say("started")
+            if options.once:
+                watchdog.run_pass()
+            else:
+                watchdog.run()
+    except BadStart as error:
+        voice.say(f"does not start: {error}.")
+        return BAD_START
     return 0
