@@ -4,8 +4,10 @@ Under torchrun with `--engine torch` the ranks meet in PyTorch's own collectives
 example `[{"attempt": 0, "step": 12, "rank": 1, "kind": "sigkill"}]`; all kinds stand in `lab.trainer.orders`.
 """
 
+import atexit
 import os
 import sys
+import time
 from collections.abc import Sequence
 
 from lab.dialects.dialect import Stage
@@ -19,6 +21,10 @@ from lab.trainer.place import Place, place_of
 from lab.trainer.ring import Collective, Meeting
 from lab.trainer.training import Training, cry
 
+LINGER_SECONDS = 0.5
+"""Under Slurm a process ends so long after its last word. A real one takes longer, to give back its GPU.
+
+Where a task ends at once, `srun --kill-on-bad-exit` may cut off what it said last (observed: 9 of 300)."""
 LAST_RANK_SPEAKS = frozenset({"megatron"})
 """Dialects in which the last rank prints the steps; in all others it is the first."""
 
@@ -37,6 +43,8 @@ def main(words: Sequence[str]) -> int:
         print(f"lab.trainer: {error}", file=sys.stderr)
         return 2
     place = place_of(os.environ)
+    if place.job:
+        atexit.register(time.sleep, LINGER_SECONDS)
     training = _training(options, place)
     training.break_before_meeting()
     training.open()

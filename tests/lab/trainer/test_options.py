@@ -1,10 +1,13 @@
 """Is bad input refused in one sentence, and does a rank know its place?"""
 
 import json
+import subprocess
+import time
 from pathlib import Path
 
 import pytest
 
+from lab.parts.running import PYTHON, ROOT, clean_environment
 from lab.texts.texts import TEXTS
 from lab.trainer import __main__ as trainer
 from lab.trainer.orders import KINDS, BadOrder, parse
@@ -138,3 +141,15 @@ def test_a_rank_knows_its_place() -> None:
     assert (place.rank, place.world, place.job, place.attempt) == (1, 2, 71, 3)
     place = place_of({**TORCHRUN, "LAB_HOSTS": "a,b"})
     assert (place.host, place.hosts) == ("b", ("a", "b"))
+
+
+def test_under_slurm_a_rank_lingers_behind_its_last_word(tmp_path: Path) -> None:
+    order = json.dumps([{"kind": "import_error", "rank": 0, "step": 0}])
+    words = [PYTHON, "-m", "lab.trainer", "--folder", str(tmp_path), "--port", "1", "--faults", order]
+    environment = {**clean_environment(), "SLURM_JOB_ID": "71", "PYTHONPATH": str(ROOT)}
+    with subprocess.Popen(words, env=environment, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stderr is not None
+        assert any("ModuleNotFoundError" in line for line in process.stderr)
+        said_at = time.monotonic()
+        assert process.wait(60) == 1
+    assert time.monotonic() - said_at > trainer.LINGER_SECONDS / 2
