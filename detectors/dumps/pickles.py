@@ -6,7 +6,9 @@ have done. It looks no name up, calls nothing, and counts what it makes. Tuples 
 is ever hashed; keys are strings and whole numbers.
 """
 
+import re
 import struct
+from collections.abc import Collection
 from typing import Any
 
 LARGEST = 64 << 20  # bytes of one dump; the recorder's default of 2,000 entries takes 1 to 10 MB
@@ -34,6 +36,16 @@ REFUSED = {
 }
 """Opcodes that name a class, call something or ask whoever reads."""
 
+_PLAIN = rb"(?:h.|j.{4}|K.|M..|J.{4}|N)"
+_ROW = rb"\}(?:q.|r.{4})?+(?:\((?:" + _PLAIN + rb"){0,64}+u|(?:" + _PLAIN + rb"){2}s)"
+_ROWS = re.compile(
+    rb"\](?:q.|r.{4})?+(?:\((?:" + _ROW + rb"|h.|j.{4}){0,4096}+e|(?:" + _ROW + rb"|h.|j.{4})a)", re.DOTALL
+)
+"""A list of dictionaries, or of texts, that holds nothing but numbers and what was said before.
+
+Bounded, and each part of it begins with a byte of its own: nothing is looked at twice.
+"""
+
 BROKEN = "the pickle breaks off or is damaged"
 _STOP = 0x2E
 _FLOAT = struct.Struct(">d")
@@ -45,12 +57,25 @@ class BadDump(ValueError):
     """It is not read; the message is a part of a sentence, without the file's name."""
 
 
-def values_of(content: bytes) -> Any:
-    """The value of a pickle (protocols 2 to 5) of builtin containers and scalars. Raises `BadDump`."""
+def values_of(content: bytes, unneeded: Collection[str] = ()) -> Any:
+    """The value of a pickle (protocols 2 to 5) of builtin containers and scalars. Raises `BadDump`.
+
+    `unneeded`: keys whose lists need not be built. They are passed over, and empty then, where one look at them is
+    enough; others are built all the same. Where what was passed over is spoken of again, all is built.
+    """
     if len(content) > LARGEST:
         raise BadDump(f"a dump may have {LARGEST >> 20} MiB")
+    if unneeded:
+        try:
+            return _value_of(content, unneeded)
+        except BadDump:
+            pass
+    return _value_of(content, ())
+
+
+def _value_of(content: bytes, unneeded: Collection[str]) -> Any:
     try:
-        return _Machine(content).run()
+        return _Machine(content, unneeded).run()
     except (IndexError, KeyError, struct.error):
         raise BadDump(BROKEN) from None
 
@@ -58,16 +83,18 @@ def values_of(content: bytes) -> Any:
 class _Machine:
     """The stack, the marks in it, and what was remembered by number."""
 
-    def __init__(self, content: bytes) -> None:
+    def __init__(self, content: bytes, unneeded: Collection[str]) -> None:
         self.content = content
         self.at = 0
         self.stack: list[Any] = []
         self.marks: list[int] = []
         self.memo: dict[int, Any] = {}
+        self._unneeded = frozenset(unneeded)
 
     def run(self) -> Any:  # noqa: C901 - a flat list of the commonest opcodes: there are millions of them
         """To the end."""
         content, memo, stack, marks, steps = self.content, self.memo, self.stack, self.marks, _STEPS
+        unneeded = self._unneeded
         at, push, left = 0, stack.append, min(len(content), MOST_THINGS)
         for _ in range(left):
             code = content[at]
@@ -84,6 +111,9 @@ class _Machine:
                 push(content[at])
                 at += 1
             elif code in (0x5D, 0x29):  # EMPTY_LIST, EMPTY_TUPLE
+                key = stack[-1] if stack else None
+                if type(key) is str and key in unneeded and (rows := _ROWS.match(content, at - 1)) is not None:
+                    at = rows.end()
                 push([])
             elif code == 0x28 and len(marks) < DEEPEST:  # MARK
                 marks.append(len(stack))

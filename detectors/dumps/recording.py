@@ -10,6 +10,7 @@ import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 from detectors.catalogue.numerals import LARGEST as LARGEST_NUMBER
@@ -27,6 +28,7 @@ _OWN = re.compile(rb'"(?:entries|pg_config|pg_status)"\s*:\s*[\[{]')
 _NANO = 1e-9
 _WORD = 96  # characters of a name that are kept
 NOTHING = "nothing"
+UNNEEDED = ("frames", "input_dtypes", "output_dtypes")  # which code waits, in which types: the most of a dump
 
 
 @dataclass(frozen=True)
@@ -75,7 +77,7 @@ def recording(content: bytes, name: str, rank: int | None = None, host: str = ""
 
 def _values(content: bytes) -> Any:
     if content[:1] == b"\x80":
-        return values_of(content)
+        return values_of(content, UNNEEDED)
     if len(content) > LARGEST:
         raise BadDump(f"a dump may have {LARGEST >> 20} MiB")
     try:
@@ -109,7 +111,9 @@ class _Place:
             self.open, self.seq = dict(entry), seq
         if state != SCHEDULED:
             self.started = max(seq, self.started or 0)
-        self.at = max(self.at, *(_seconds(entry.get(name)) for name in _TIMES))
+        for name in _TIMES:
+            if (at := _seconds(entry.get(name))) > self.at:
+                self.at = at
 
     def row(self, rank: int, host: str) -> dict[str, Any]:
         """As a fact."""
@@ -217,8 +221,12 @@ def _seconds(told: Any) -> float:
 
 
 def _word(told: Any) -> str:
-    text = str(told) if isinstance(told, str | int) else ""
-    return "".join(one if one.isprintable() else "\ufffd" for one in text[:_WORD]).replace("|", "/")
+    return _printable(str(told)[:_WORD]) if isinstance(told, str | int) else ""
+
+
+@lru_cache(maxsize=4096)
+def _printable(text: str) -> str:
+    return "".join(one if one.isprintable() else "\ufffd" for one in text).replace("|", "/")
 
 
 def _sizes(entry: Mapping[str, Any]) -> str:

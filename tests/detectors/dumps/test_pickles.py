@@ -154,3 +154,48 @@ def test_a_changed_byte_anywhere_is_no_surprise() -> None:
                 values_of(content)
             except BadDump:
                 continue
+
+
+FRAMES = [
+    {"name": "step", "filename": "train.py", "line": 70_000},
+    {"name": "main", "filename": "train.py", "line": 9},
+]
+PASSED_OVER: dict[str, Any] = {
+    "the same code again and again": {
+        "entries": [{"frames": [dict(one) for one in FRAMES], "n": n} for n in range(9)]
+    },
+    "one frame": {"entries": [{"frames": FRAMES[:1], "n": n} for n in range(9)]},
+    "texts": {"entries": [{"frames": ["Float", "Int"], "n": n} for n in range(9)]},
+    "none": {"entries": [{"frames": [], "n": n} for n in range(9)]},
+    "other things": {"entries": [{"frames": [[1], {"a": [2]}, 0.5], "n": n} for n in range(9)]},
+    "no list": {"entries": [{"frames": "Float", "n": n} for n in range(9)]},
+}
+
+
+@pytest.mark.parametrize("protocol", [2, 4])
+@pytest.mark.parametrize("name", sorted(PASSED_OVER))
+def test_what_is_not_needed_changes_nothing_beside_it(name: str, protocol: int) -> None:
+    content = pickle.dumps(PASSED_OVER[name], protocol=protocol)
+    made, whole = values_of(content, ("frames",)), values_of(content)
+    for some, every in zip(made["entries"], whole["entries"], strict=True):
+        assert some in (every, {**every, "frames": []})
+
+
+def test_lists_that_hold_nothing_new_are_passed_over() -> None:
+    value = PASSED_OVER["the same code again and again"]
+    made = values_of(pickled(value), ("frames",))
+    assert made["entries"][0] == value["entries"][0]
+    assert [one["frames"] for one in made["entries"][1:]] == [[]] * 8
+
+
+def test_what_is_spoken_of_again_is_built() -> None:
+    """The list that is shared was passed over where it stood first."""
+    shared = [dict(FRAMES[0])]
+    value = {"a": [dict(FRAMES[0])], "entries": [{"frames": shared}], "again": shared}
+    assert values_of(pickled(value), ("frames",)) == value
+
+
+@pytest.mark.parametrize("cut", [b"(", b"(}(", b"(}(h\x00", b"}", b"h", b"(h\x00" * 5000])
+def test_a_list_that_breaks_off_is_a_broken_pickle(cut: bytes) -> None:
+    with pytest.raises(BadDump):
+        values_of(b"\x80\x02}X\x06\x00\x00\x00framesq\x00]" + cut, ("frames",))

@@ -123,3 +123,13 @@ def test_only_what_begins_like_a_dump_is_taken_for_one() -> None:
     assert not looks_recorded(b'{"version": 1, "entries": 7}')
     assert not looks_recorded(b"step 1 loss 2.0")
     assert not looks_recorded(b"")
+
+
+@pytest.mark.parametrize("frames", [0, 1, 30], ids="{} frames".format)
+def test_the_code_that_waits_is_no_part_of_what_is_left(frames: int) -> None:
+    """It is the most of a dump. The same is left of the same dump with it and without it, in both forms."""
+    stack = [{"name": f"f{number}", "filename": "train.py", "line": 300 * number} for number in range(frames)]
+    entries = [{**one, "frames": [dict(frame) for frame in stack]} for one in trained(40, "started")]
+    bare = [{**one, "frames": []} for one in entries]
+    made = {repr(recording(form(dump(some)), "r3")) for form in (pickled, written) for some in (entries, bare)}
+    assert len(made) == 1
