@@ -59,7 +59,6 @@ ACT = (
     ("scontrol", "update", "JobId=" + JOB, r"AdminComment=[^\0]*"),
     ("scontrol", "update", f"JobId=({JOB}|{TASKS})", "ExcNodeList=" + NODES),
     ("scontrol", "update", "JobId=" + JOB, "StartTime=uts[0-9]{1,11}"),
-    ("scontrol", "update", "JobId=" + JOB, "StartTime=uts[0-9]{1,10}"),
     ("scancel", JOB),
 )
 MAY = {"read": READ, "release": READ + RELEASE, "act": READ + RELEASE + ACT}
