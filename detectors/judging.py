@@ -42,7 +42,7 @@ from detectors.provider_asking import answers_about, ask_about
 from detectors.second_look import next_look
 from detectors.site_catalogues import site_catalogues
 from detectors.stays import leave_unharmed, settle
-from detectors.storing import RANK_HOSTS, TOPICS
+from detectors.storing import RANK_HOSTS, READING, TOPICS
 from detectors.turned import NO_VERDICT
 from schedulers.states import FINAL, WAITING, JobState
 from workloads.models import Attempt, Node
@@ -115,7 +115,7 @@ def collect_facts(attempt: Attempt) -> Facts:
     nodes = list(Node.objects.filter(cluster_id=job.cluster_id, name__in=attempt.nodes))
     symptoms, told = tuple(_symptom(row, known) for row in _anomalies(attempt)), [_node(node) for node in nodes]
     return Facts(
-        attempt=_attempt_facts(attempt),
+        attempt=_attempt_facts(attempt, observed.get(READING, {}).get("to_end")),
         versions=Versions(ENGINE, known.version),
         symptoms=symptoms,
         ranks=tuple((int(rank), host) for rank, host in observed.get(RANK_HOSTS, {}).items()),
@@ -158,7 +158,7 @@ def _symptom(row: Anomaly, known: Catalogue) -> Symptom:
     return symptom_of(finding_of(row), known, refuted=row.refuted_at is not None)
 
 
-def _attempt_facts(attempt: Attempt) -> AttemptFacts:
+def _attempt_facts(attempt: Attempt, read_to_end: bool | None) -> AttemptFacts:
     job = attempt.job
     return AttemptFacts(
         cluster=job.cluster.name,
@@ -182,6 +182,7 @@ def _attempt_facts(attempt: Attempt) -> AttemptFacts:
         last_checkpoint_step=attempt.last_checkpoint_step,
         loaded_checkpoint_step=attempt.loaded_checkpoint_step,
         blind_reason=attempt.blind_reason,
+        read_to_end=read_to_end if JobState(attempt.state) in FINAL else None,
     )
 
 

@@ -25,7 +25,8 @@ from workloads.models import Attempt
 from workloads.progress import CheckpointSample, Moved, ProgressSample, ProgressUpdate, store_all_progress
 
 RANK_HOSTS = "rank_hosts"  # topic of the observation: {rank: host}
-TOPICS = (RANK_HOSTS, WAITS, EDGES, PORTS, STORE, NOTICED, POLLED, ANALYSED)
+READING = "reading"  # of an ended attempt: {"to_end": whether all of its logs were read to their end}
+TOPICS = (RANK_HOSTS, READING, WAITS, EDGES, PORTS, STORE, NOTICED, POLLED, ANALYSED)
 ALL = "all"
 ROWS = 500  # new ones in one statement, where the database takes as many
 
@@ -141,9 +142,9 @@ def _remember(turned: Sequence[Turned]) -> None:
 def _observe(turned: Sequence[Turned], now: datetime) -> None:
     """What a verdict is computed from beside the anomalies: one row for each topic of an attempt.
 
-    Learned from lines: without new ones it is the same.
+    Learned from lines: without new ones it is the same, but for how far an ended one was read.
     """
-    said = {one.attempt.pk: one for one in turned if one.grew and _told(one)}
+    said = {one.attempt.pk: one for one in turned if (one.grew or one.ended) and _told(one)}
     if not said:
         return
     rows = Observation.objects.filter(attempt__in=list(said), topic__in=TOPICS)
@@ -160,11 +161,12 @@ def _observe(turned: Sequence[Turned], now: datetime) -> None:
 
 
 def _told(one: Turned) -> dict[str, Any]:
-    """By topic: which rank ran on which host, and what the ranks told about each other."""
+    """By topic: which rank ran on which host, what the ranks told about each other, and how far it was read."""
     outcome = one.outcome
     hosts = {str(rank): host for rank, host in sorted(outcome.rank_hosts.items())}
     rows = {topic: [dict(row) for row in rows] for topic, rows in outcome.witnesses.items()}
-    return {**({RANK_HOSTS: hosts} if hosts else {}), **rows}
+    reading = {READING: {"to_end": one.news.at_end}} if one.ended else {}
+    return {**({RANK_HOSTS: hosts} if hosts else {}), **rows, **reading}
 
 
 def _keep(turns: Sequence[tuple[Turned, Sequence[Cut]]], now: datetime) -> None:

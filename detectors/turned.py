@@ -11,6 +11,7 @@ from detectors.catalogue.health import BASIS
 from detectors.catalogue.kind import JUDGED_ALIVE, AnomalyKind
 from detectors.catalogue.records import Context, Finding, Outcome
 from detectors.catalogue.role import Role
+from detectors.claims import EARLY
 from detectors.gathering import News
 from detectors.sight import Sight
 from schedulers.states import FINAL, WAITING, JobState
@@ -18,6 +19,7 @@ from workloads.models import Attempt
 
 READ_ON = timedelta(minutes=5)  # after the end: lines of a slow file system still belong to it
 READ_ON_BEHIND = timedelta(hours=1)  # when there is more than was read so far
+PATIENCE = timedelta(seconds=10)  # with a verdict, for a reading that is late
 BLIND_FACTOR = 5  # a blind attempt is looked at that much less often
 NO_VERDICT = frozenset({JobState.COMPLETED, JobState.GONE})
 """Ended well, or nobody knows how: neither is a failure."""
@@ -95,30 +97,39 @@ class Turned:
             return None
         if not self.news.at_end and self.grew:
             return now  # there is more; what waits for a listing or a last newline is not asked again at once
-        if self.ended and self.quiet and now >= (self.attempt.ended_at or now) + self.settle:
+        if self.ended and self.quiet and now >= self._settled_at(now):
             return (self.attempt.ended_at or now) + self.news.late  # a line that comes until then is read at once
+        if self.ended and now < self._settled_at(now) < now + pause:
+            return self._settled_at(now) + EARLY * pause  # no turn is claimed before its time
         return now + (pause * BLIND_FACTOR if self.sight.blind and not self.ended else pause)
 
     def judge_due_at(self, now: datetime) -> datetime | None:
         """When the attempt is to be judged; `None`: nothing to judge, or nothing new.
 
         An ended one as soon as it is read to the end and a cause is known; without one its siblings get
-        `settle` to speak. A live one for a hang, a slow-down or a loss that is no number, for what is found beside
-        them, for a fault of a node that is told, and when they are over; but when its ranks say that a collective
-        timed out, the others get `cascade` to say so too: whoever says nothing then is the one to look for.
+        `settle` to speak, and what they said is read: by the clock alone a verdict comes only when the reading is
+        later than `PATIENCE`. A live one for a hang, a slow-down or a loss that is no number, for what is found
+        beside them, for a fault of a node that is told, and when they are over; but when its ranks say that a
+        collective timed out, the others get `cascade` to say so too: whoever says nothing then is the one to look
+        for.
         """
         new = self.new_findings
         if self.ended:
             if JobState(self.attempt.state) in NO_VERDICT:
                 return None
             cause = self.past.cause or any(is_cause(f.kind, f.role, f.basis) for f in new)
-            latest = max(now, (self.attempt.ended_at or now) + self.settle)
-            return now if self.finished(now) or (self.quiet and cause) else latest
+            heard = self.news.at_end and now >= self._settled_at(now)
+            known = self.finished(now) or (self.quiet and cause) or heard
+            return now if known else max(now, self._settled_at(now)) + PATIENCE
         if any(_told_by_a_rank(finding) for finding in new):
             return now + self.cascade
         if self.refuted or any(finding.kind in JUDGED_ALIVE or finding.basis == BASIS for finding in new):
             return now
         return now + self.settle if self.past.alive and new else None
+
+    def _settled_at(self, now: datetime) -> datetime:
+        """When the siblings of an ended attempt have had their time to speak."""
+        return (self.attempt.ended_at or now) + self.settle
 
 
 def _told_by_a_rank(finding: Finding) -> bool:

@@ -87,6 +87,7 @@ class AttemptFacts:
     last_checkpoint_step: int | None = None
     loaded_checkpoint_step: int | None = None
     blind_reason: str = ""
+    read_to_end: bool | None = None  # every log of it, when it had ended; `None`: nobody has noted it
 
     @property
     def ended(self) -> bool:

@@ -89,6 +89,7 @@ def _witnesses(stored: Stored) -> Witnesses:
         members=tuple(Members(one["group"], tuple(one["ranks"])) for one in stored.get("members", ())),
         polled=tuple(Polled(**one) for one in stored.get("polled", ())),
         analysed=tuple(Analysed(**{**one, "ranks": tuple(one["ranks"])}) for one in stored.get("analysed", ())),
+        broken_off=int(stored.get("broken_off", 0)),
     )
 
 

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from detectors.catalogue.noticed import DIALECT, VETOED
+from detectors.catalogue.noticed import DIALECT, OPEN, VETOED
 from detectors.catalogue.noticed import TOPIC as NOTICED
 
 
@@ -125,7 +125,8 @@ class Analysed:
 class Witnesses:
     """All of it. `lost_store`: ranks, with their hosts, that could not reach the store of rank 0.
 
-    `vetoed`: look-alikes and how many lines each took a cause away from; `dialects`: signatures that told steps.
+    `vetoed`: look-alikes and how many lines each took a cause away from; `dialects`: signatures that told steps;
+    `broken_off`: how many tracebacks have no last line.
     """
 
     waits: tuple[Wait, ...] = ()
@@ -138,6 +139,7 @@ class Witnesses:
     members: tuple[Members, ...] = ()
     polled: tuple[Polled, ...] = ()
     analysed: tuple[Analysed, ...] = ()
+    broken_off: int = 0
 
     def in_order(self) -> "Witnesses":
         """The same in the one order that counts."""
@@ -152,6 +154,7 @@ class Witnesses:
             tuple(sorted(self.members, key=lambda one: one.group)),
             tuple(sorted(self.polled, key=lambda one: (one.comm, one.sort, one.host, one.rank or 0))),
             tuple(sorted(self.analysed, key=lambda one: (one.by, one.group, one.case, one.seq or 0, one.ranks))),
+            self.broken_off,
         )
 
 
@@ -171,6 +174,7 @@ def read_witnesses(rows: Mapping[str, Iterable[Mapping[str, Any]]]) -> Witnesses
         tuple(
             Analysed(**{**_known(Analysed, row), "ranks": tuple(row["ranks"])}) for row in rows.get("analysed", ())
         ),
+        sum(int(row["count"]) for row in noticed if row["sort"] == OPEN),
     ).in_order()
 
 

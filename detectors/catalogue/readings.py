@@ -110,6 +110,7 @@ class Reader:
             found = candidates(line.raw)
             if (found or tracebacks) and (reading := self._look(record, line, found)) is not None:
                 readings.append(reading)
+        self.noticed.left_open(self._tracebacks.waiting)
         return readings
 
     def _line(self, record: Record, raw: bytes) -> "_Line | None":

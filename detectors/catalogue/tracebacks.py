@@ -50,6 +50,11 @@ class Tracebacks:
         """As JSON."""
         return {"open": {k: [v.indent, v.lines, v.place, v.ignored] for k, v in self.open.items()}}
 
+    @property
+    def waiting(self) -> int:
+        """How many that say something wait for their last line."""
+        return sum(not one.ignored for one in self.open.values())
+
     def see(self, speaker: str, text: str) -> Closed | None:
         """One line of a speaker. Gives `Closed` when the line is the last one of a traceback."""
         current = self.open.get(speaker)

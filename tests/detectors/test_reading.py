@@ -13,16 +13,18 @@ from django.test.utils import CaptureQueriesContext
 from audit.event_type import EventType
 from audit.models import AuditEvent
 from detectors import gathering, reading, storing
+from detectors.attribution.replaying import judged_again
 from detectors.catalogue.catalogue import catalogue
 from detectors.catalogue.kind import AnomalyKind
 from detectors.catalogue.layer import Layer
 from detectors.catalogue.records import Context, Evidence, Finding, Outcome, Progress, Record
 from detectors.gathering import LINES_TOGETHER, News, gather
-from detectors.judging import judge
-from detectors.models import Anomaly, Excerpt, Feed, Observation, Watch
+from detectors.judging import collect_facts, judge
+from detectors.models import Anomaly, Excerpt, Feed, Observation, Verdict, Watch
 from detectors.reading import read_attempt, read_attempts
 from detectors.sources.files import FileSource
 from detectors.sources.source import Asked, Found, Portion, Stream
+from detectors.turned import PATIENCE
 from schedulers.states import JobState
 from tests.detectors.rows import ECC, Log, again, end, make_attempt, make_cluster, megatron
 from workloads.models import Attempt, ProgressPoint
@@ -416,7 +418,61 @@ class TestDue:
         read_attempt(attempt, now())
         at = now()
         read_attempt(end(attempt, at=at), at + timedelta(seconds=0.1))
+        assert again(attempt).judge_due_at > at + timedelta(seconds=5)
+        read_attempt(again(attempt), at + timedelta(seconds=4.9))
+        assert again(attempt).read_due_at == at + timedelta(seconds=5.2)  # claimed 0.2 s early: not before 5 s
+        read_attempt(again(attempt), at + timedelta(seconds=5))
         assert again(attempt).judge_due_at == at + timedelta(seconds=5)
+
+    def test_no_verdict_is_due_by_the_clock_before_the_siblings_words_were_read(self, attempt: Attempt) -> None:
+        log = Log.of(attempt)
+        log.write("srun: error: n02: task 1: Exited with exit code 1")
+        read_attempt(attempt, now())
+        at = now()
+        read_attempt(end(attempt, at=at), at + timedelta(seconds=0.1))
+        log.write(ECC)  # overtaken by srun's word; the next turn comes late
+        assert again(attempt).judge_due_at > at + timedelta(seconds=9)
+        read_attempt(again(attempt), at + timedelta(seconds=8))
+        assert again(attempt).judge_due_at == at + timedelta(seconds=8)
+        assert Anomaly.objects.filter(signature="cuda.ecc").exists()
+
+    def test_a_long_log_is_read_to_its_end_before_the_verdict_and_not_for_ever(
+        self, attempt: Attempt, settings: Any
+    ) -> None:
+        settings.REKINDLE = {**settings.REKINDLE, "REKINDLE_READ_BYTES": 4096}
+        Log.of(attempt).write(*("x" * 99 for _ in range(200)))
+        at = now()
+        attempt, late = end(attempt, at=at), at + timedelta(seconds=7)
+        read_attempt(attempt, late)
+        assert again(attempt).judge_due_at == late + PATIENCE
+        assert collect_facts(again(attempt)).attempt.read_to_end is False
+        judge(again(attempt), late)
+        told = Verdict.objects.get().body["missing_evidence"]
+        assert "the logs were not read to their end yet" in told
+        Attempt.objects.filter(pk=attempt.pk).update(judge_due_at=late + PATIENCE)
+        for _turn in range(4):
+            read_attempt(again(attempt), late)
+        assert again(attempt).judge_due_at == late
+        assert collect_facts(again(attempt)).attempt.read_to_end is True
+
+    def test_a_log_that_breaks_off_inside_a_traceback_is_missing_evidence(self, attempt: Attempt) -> None:
+        log, at = Log.of(attempt), now()
+        cut = ["Traceback (most recent call last):", '  File "/home/user/train.py", line 12, in step']
+        log.write("RuntimeError: Connection closed by peer [10.0.0.1]:53406", *cut)
+        log.write("srun: error: n02: task 1: Exited with exit code 1", "srun: Force Terminated StepId=20.0")
+        read_attempt(end(attempt, at=at, exit_code=1), at + timedelta(seconds=6))
+        judge(again(attempt), at + timedelta(seconds=6))
+        verdict = Verdict.objects.get()
+        assert any("breaks off inside a traceback" in one for one in verdict.body["missing_evidence"])
+        assert verdict.body["inputs"]["attempt"]["read_to_end"] is True
+        assert judged_again(verdict.body, verdict.judged_at).body == verdict.body
+        log.write("ValueError: the last line came late")
+        for seconds in (7, 8):
+            read_attempt(again(attempt), at + timedelta(seconds=seconds))
+        judge(again(attempt), at + timedelta(seconds=8))
+        newer = Verdict.objects.latest("pk")
+        assert newer.signature == "py.valueerror"
+        assert not any("breaks off" in one for one in newer.body["missing_evidence"])
 
     def test_a_late_line_makes_an_ended_attempt_due_to_be_judged_again(self, attempt: Attempt) -> None:
         at = now()
@@ -426,7 +482,8 @@ class TestDue:
         Attempt.objects.filter(pk=attempt.pk).update(judge_due_at=None)  # it was judged
         log.write(ECC)
         read_attempt(again(attempt), at + timedelta(seconds=3))
-        assert again(attempt).judge_due_at == at + timedelta(seconds=5)
+        read_attempt(again(attempt), at + timedelta(seconds=4))
+        assert again(attempt).judge_due_at == at + timedelta(seconds=4)
 
     def test_a_completed_attempt_is_not_judged(self, attempt: Attempt) -> None:
         Log.of(attempt).write("one")

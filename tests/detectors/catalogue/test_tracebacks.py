@@ -122,3 +122,14 @@ def test_open_tracebacks_are_bounded() -> None:
     assert len(watching.states["reader"]["tracebacks"]["open"]) == 64
     endless = see([HEAD, *["    deeper()"] * 5000])
     assert "reader" not in endless.states  # nothing is open, nothing to remember
+
+
+def test_a_traceback_without_its_last_line_is_noticed_until_it_comes() -> None:
+    def left_open(watching: Watching) -> list[dict[str, object]]:
+        rows = watching.outcome.witnesses.get("noticed")
+        return [row for row in rows or () if row["sort"] == "open"]
+
+    watching = see([HEAD, *OWN, "srun: error: gpu-02: task 1: Exited with exit code 1"])
+    assert left_open(watching) == [{"sort": "open", "id": "traceback", "count": 1}]
+    watching.see(records([END], seconds=1))
+    assert watching.outcome.witnesses["noticed"] == []
