@@ -26,6 +26,7 @@ from detectors.attribution.recorded import missing_dumps
 from detectors.attribution.remedies import Remedy
 from detectors.attribution.standing import DUMPS, LINES, RAS
 from detectors.attribution.told import METRICS, STREAM
+from detectors.attribution.unheard import unheard
 from detectors.attribution.weighing import Weighed
 from detectors.catalogue.health import BASIS
 
@@ -168,7 +169,8 @@ def missing_evidence(weighed: Weighed) -> list[str]:
             "no node of the attempt is down now",
         ),
     )
-    return [*(sentence for missing, sentence in rows if missing), *missing_dumps(facts)]
+    told = (sentence for missing, sentence in rows if missing)
+    return [*unheard(facts, cause.kind), *told, *missing_dumps(facts)]
 
 
 def _workload(facts: Facts) -> dict[str, Any]:
