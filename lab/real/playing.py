@@ -167,7 +167,9 @@ class Playing:
                 self._since[number] = (job.state, now)
                 if job.state == "TIMEOUT" and self._time_limit():
                     truth.note(self.place.truth, self.scene.deed("time_limit", number))
-            if job.state == "RUNNING" and (number, job.attempt) not in struck:
+            # Between two looks that are far apart it may have begun at any time.
+            ran_since = before[0] == job.state == "RUNNING"
+            if ran_since and (number, job.attempt) not in struck:
                 self.healthy_seconds += now - self._looked_at
 
     def _settled(self, number: int) -> bool:
