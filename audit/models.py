@@ -50,3 +50,64 @@ class AuditEvent(models.Model):
     def attempt_label(self) -> str:
         """`12345-0`, or `""` when the event speaks of no attempt."""
         return "" if self.attempt_index is None else f"{self.job_number}-{self.attempt_index}"
+
+
+class AuditUnsealed(models.Model):
+    """An event that no seal covers yet. A trigger writes the row with the event, the sealer takes it away."""
+
+    event = models.BigIntegerField(primary_key=True)
+    cluster = models.CharField(max_length=64, db_index=True)
+
+    class Meta:
+        verbose_name_plural = "unsealed events"
+
+    def __str__(self) -> str:
+        return f"event {self.event} waits for its seal"
+
+
+class AuditSeal(models.Model):
+    """One link of a cluster's chain: the digest covers the event's row, its place, and the link before."""
+
+    cluster = models.CharField(max_length=64, help_text="Empty: what speaks of no cluster.")
+    seq = models.BigIntegerField()
+    event = models.BigIntegerField(unique=True)
+    digest = models.CharField(max_length=64)
+    sealed_at = models.DateTimeField()
+
+    class Meta:
+        ordering = ("cluster", "seq")
+        constraints = (models.UniqueConstraint(fields=("cluster", "seq"), name="audit_seal_once"),)
+
+    def __str__(self) -> str:
+        return f"seal {self.seq} of {self.cluster or 'the site'}"
+
+
+class AuditChain(models.Model):
+    """Where a chain stands: what the sealer goes on from. It proves nothing; the seals do."""
+
+    cluster = models.CharField(max_length=64, primary_key=True)
+    seq = models.BigIntegerField(default=0)
+    digest = models.CharField(max_length=64)
+    checkpoint_seq = models.BigIntegerField(default=0)
+    checkpoint_at = models.DateTimeField(null=True, blank=True)
+
+    def __str__(self) -> str:
+        return f"chain of {self.cluster or 'the site'}"
+
+
+class AuditCheckpoint(models.Model):
+    """A signed word on a chain: at this moment it ended here. The key is no part of the database."""
+
+    cluster = models.CharField(max_length=64)
+    seq = models.BigIntegerField()
+    digest = models.CharField(max_length=64)
+    at = models.DateTimeField()
+    key_id = models.CharField(max_length=16)
+    signature = models.CharField(max_length=128)
+
+    class Meta:
+        ordering = ("cluster", "seq")
+        constraints = (models.UniqueConstraint(fields=("cluster", "seq"), name="audit_checkpoint_once"),)
+
+    def __str__(self) -> str:
+        return f"checkpoint {self.seq} of {self.cluster or 'the site'}"

@@ -39,7 +39,7 @@ def collect_less_often(**_told: object) -> None:
     gc.set_threshold(100_000, 50, 100)
 
 
-app.autodiscover_tasks(["workloads", "detectors", "advisor_api"])
+app.autodiscover_tasks(["audit", "workloads", "detectors", "advisor_api"])
 app.conf.beat_schedule = {
     "observe due clusters": {
         "task": "workloads.tasks.observe_due",
@@ -74,6 +74,7 @@ app.conf.beat_schedule = {
         "schedule": 1.0,
         "options": {"expires": 5},
     },
+    "seal the trail": {"task": "audit.tasks.seal", "schedule": 1.0, "options": {"expires": 5}},
     "hand nodes over": {"task": "advisor_api.tasks.hand_over", "schedule": 1.0, "options": {"expires": 5}},
     "forget what is old": {"task": "advisor_api.tasks.forget_old", "schedule": 10.0, "options": {"expires": 30}},
     "follow open recoveries": {

@@ -175,6 +175,17 @@ SETTINGS = (
         "Most requests of one token or person to the API in a minute, counted in each server process.",
         _whole(60, 1_000_000),
     ),
+    Setting(
+        "REKINDLE_AUDIT_KEY_FILE",
+        "",
+        "File with the key that signs the audit trail's checkpoints, readable by the site's user alone. "
+        "Empty: audit-key in the state folder, made when it is needed.",
+    ),
+    Setting(
+        "REKINDLE_AUDIT_CHECKPOINT_FILE",
+        "",
+        "File to which each signed checkpoint is added as a JSON line; best on another machine. Empty: none.",
+    ),
     Setting("REKINDLE_READ_BYTES", "4194304", "Most bytes read from one log in one turn.", _whole(4096, 1 << 30)),
     Setting(
         "REKINDLE_CREDENTIALS_DIR",
