@@ -14,7 +14,7 @@ from controller.config import Settings
 from controller.plain import Voice
 from controller.starting import BadStart
 
-FIRST_PAUSE, LONGEST_PAUSE = 5.0, 120.0  # seconds
+FIRST_PAUSE, LONGEST_PAUSE = 5.0, 60.0  # seconds
 MOST_SECONDS = 60.0  # one process
 START_SECONDS = 15.0  # how long the start waits for an Advisor that hangs
 BAD_TOKEN = 3

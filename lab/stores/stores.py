@@ -60,10 +60,19 @@ class Stores:
         self._start_database()
         self._start_redis()
 
-    def stop(self) -> None:
-        """End both by recorded process id and remove the folder."""
+    def down(self) -> None:
+        """End both by recorded process id; what they hold on the disk stays."""
         for name in ("redis", "mariadbd"):
             self.processes.halt(name)
+
+    def up(self) -> None:
+        """Start both again where they were."""
+        self._spawn_database()
+        self._spawn_redis()
+
+    def stop(self) -> None:
+        """End both and remove the folder."""
+        self.down()
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def _start_database(self) -> None:
@@ -87,17 +96,22 @@ performance_schema=off
 """)
         install = ["mariadb-install-db", f"--defaults-file={own}", "--auth-root-authentication-method=normal"]
         _run([*install, "--skip-test-db"], 60)
-        self.processes.spawn("mariadbd", [_found("mariadbd"), f"--defaults-file={own}"])
-        sql = ["mariadb", "--no-defaults", "-S", f"{self.folder}/run/mysql.sock", "-u", "root", "-e"]
-        if not wait_for(lambda: _run([*sql, "select 1"], 5), 30, 0.1):
-            raise StoreError(f"MariaDB did not start; see {self.folder}/log/mariadbd.out.")
+        self._spawn_database()
         account = f"{USER}@'127.0.0.1'"
         for statement in (
             "create database rekindle",
             f"create user {account} identified by '{self.password}'",
             f"grant all on *.* to {account}",  # the tests create databases of their own
         ):
-            _run([*sql, statement], 30)
+            _run([*self._sql(), statement], 30)
+
+    def _spawn_database(self) -> None:
+        self.processes.spawn("mariadbd", [_found("mariadbd"), f"--defaults-file={self.folder / 'my.cnf'}"])
+        if not wait_for(lambda: _run([*self._sql(), "select 1"], 5), 30, 0.1):
+            raise StoreError(f"MariaDB did not start; see {self.folder}/log/mariadbd.out.")
+
+    def _sql(self) -> list[str]:
+        return ["mariadb", "--no-defaults", "-S", f"{self.folder}/run/mysql.sock", "-u", "root", "-e"]
 
     def _start_redis(self) -> None:
         self.redis_port = free_port()
@@ -107,7 +121,10 @@ performance_schema=off
             f"port {self.redis_port}\nbind 127.0.0.1\nrequirepass {self.password}\nsave ''\nappendonly no\n"
             f"dir {self.folder}/run\n"
         )
-        self.processes.spawn("redis", [_found("redis-server"), str(own)])
+        self._spawn_redis()
+
+    def _spawn_redis(self) -> None:
+        self.processes.spawn("redis", [_found("redis-server"), str(self.folder / "redis.conf")])
         if not wait_for(lambda: _answers(self.redis_port), 10, 0.05):
             raise StoreError(f"Redis did not start; see {self.folder}/log/redis.out.")
 
