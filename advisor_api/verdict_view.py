@@ -4,9 +4,11 @@ from typing import Any
 
 from advisor_api.models import Advice
 from advisor_api.policy.operation import Operation
+from advisor_api.verdict_guards import guards_of
 from detectors.attribution.action import VerdictAction
 from detectors.attribution.schema import Beside, shaped
 from detectors.models import Anomaly, Verdict
+from detectors.quoted_lines import line_numbers, log_lag_seconds
 from workloads.mode import Mode
 
 _ACTIONS = {
@@ -17,7 +19,7 @@ _ACTIONS = {
 
 
 def whole_verdict(verdict: Verdict) -> dict[str, Any]:
-    """The verdict (with `supersedes`, attempt, job and cluster) as it is served: three more queries at most."""
+    """The verdict (with `supersedes`, attempt, job and cluster) as it is served: six more queries at most."""
     attempt, job = verdict.attempt, verdict.attempt.job
     advice = Advice.objects.filter(verdict=verdict).order_by("-generation").first()
     seen = Anomaly.objects.filter(attempt=attempt, kind=verdict.kind).order_by("detected_at").first()
@@ -31,16 +33,20 @@ def whole_verdict(verdict: Verdict) -> dict[str, Any]:
             phase=verdict.speed,
             mode="observe" if mode is Mode.MONITOR else mode.value,
             policy_version=str(advice.policy_id) if advice is not None and advice.policy_id else None,
-            recommendation=_recommendation(body.get("recommendation", {}), advice, mode),
+            recommendation=_recommendation(verdict, body.get("recommendation", {}), advice, mode),
             supersedes=str(verdict.supersedes.uuid) if verdict.supersedes else None,
             workload={"submit_time": attempt.submitted_at.isoformat() if attempt.submitted_at else None},
             seen_at=seen_at.isoformat(),
+            log_lag_seconds=log_lag_seconds(verdict),
+            lines=line_numbers(verdict),
             latency_seconds=round(max(0.0, (seen_at - verdict.happened_at).total_seconds()), 3),
         ),
     )
 
 
-def _recommendation(suggested: dict[str, Any], advice: Advice | None, mode: Mode) -> dict[str, Any]:
+def _recommendation(
+    verdict: Verdict, suggested: dict[str, Any], advice: Advice | None, mode: Mode
+) -> dict[str, Any]:
     """What the policy made of it; without advice what the verdict suggests."""
     action, excluded = suggested.get("action"), list(suggested.get("exclude", ()))
     backoff, why_not = suggested.get("backoff_s", 0), "no advice was given"
@@ -55,7 +61,7 @@ def _recommendation(suggested: dict[str, Any], advice: Advice | None, mode: Mode
         "backoff_s": backoff,
         "basis": suggested.get("basis"),
         "budget": _budget(advice),
-        "guards": [],
+        "guards": guards_of(verdict, advice),
         "may_act": advice is not None and mode is Mode.ACTION,
         "why_not": why_not or None,
     }

@@ -11,8 +11,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import NoReturn
 
+from detectors.attribution.attributing import SEARCH
+from detectors.catalogue.catalogue import catalogue
 from lab.calibrating.measuring import calibrate
-from lab.calibrating.table import section, table
+from lab.calibrating.table import Versions, section, table
 from lab.calibrating.table import write as keep
 from lab.cases.catalogue import CASES
 from lab.choosing import GROUPS, SIMULATED, SLURM, BadChoice, choose, listing
@@ -43,7 +45,7 @@ examples:
   ./run lab --on slurm --faults representative    20 faults and 10 traps on a private real Slurm (Debian 12, root)
   ./run lab --on fleet --days 30 --nodes 512      a fleet with and without the product
   ./run lab --corpus labelled.jsonl               labelled log text, read by the whole product
-  ./run lab --calibrate 6 --write                 confidence: fitted on seeds 1 to 3, reported on 4 to 6 and cards
+  ./run lab --calibrate 40 --write                confidence: fitted on seeds 1 to 20, reported on 21 to 40
 
 The score card goes to stdout, progress to stderr. The product never sees what is true of a case.
 Exit status: 0; 1 when a case was not put on, a verdict is another one when it is computed again, or the lab itself
@@ -104,8 +106,8 @@ def _calibrate(told: argparse.Namespace) -> int:
     """Measure how often verdicts are as right as they say."""
     chosen = choose(CASES, told.faults, SIMULATED)
     seeds = range(told.seed, told.seed + told.calibrate)
-    with _folder(told.folder) as folder:
-        found = table(today(), calibrate(chosen, seeds, read(ROOT), folder, say))
+    versions = Versions(today(), SEARCH, catalogue().version)
+    found = table(versions, calibrate(chosen, seeds, read(ROOT), say))
     print("\n".join(section(found)), flush=True)
     if told.json:
         told.json.write_text(json.dumps(found, indent=1, ensure_ascii=False) + "\n")

@@ -38,20 +38,43 @@ def cap_reached(facts: Facts, policy: Policy) -> str:
     return _cap_on(sure_nodes(facts, policy), facts, policy)
 
 
+def checks(facts: Facts, policy: Policy) -> tuple[tuple[str, bool], ...]:
+    """Each cap with whether all of the sure nodes keep within it; nothing where none is sure enough."""
+    sure = sure_nodes(facts, policy)
+    if not sure:
+        return ()
+    return (
+        ("max_nodes", not _too_many(facts, policy)),
+        ("job_need", _left_without(facts, sure) >= facts.node_count),
+        ("partition_share", _total(sure, facts) <= _allowed(facts, policy) or not _new(sure, facts)),
+    )
+
+
 def _cap_on(sure: tuple[str, ...], facts: Facts, policy: Policy) -> str:
-    new = [host for host in sure if host not in {excluded.node for excluded in facts.excluded}]
     if _too_many(facts, policy):
         return f"{len(facts.named)} nodes are named, at most {policy.max_nodes_per_incident} may go at once"
     left = _left_without(facts, sure)
     if sure and left < facts.node_count:
         return f"{left} nodes would be left for a job that needs {facts.node_count}"
-    if not new:
+    if not _new(sure, facts):
         return ""
-    allowed = max(policy.min_exclusions, int(policy.max_excluded_share * facts.partition_size))
-    total = len(facts.excluded) + len(new)
+    allowed, total = _allowed(facts, policy), _total(sure, facts)
     if total > allowed:
         return f"{total} of {facts.partition_size} nodes would be excluded, at most {allowed} may be"
     return ""
+
+
+def _new(sure: tuple[str, ...], facts: Facts) -> list[str]:
+    """Those that are not excluded already."""
+    return [host for host in sure if host not in {excluded.node for excluded in facts.excluded}]
+
+
+def _total(sure: tuple[str, ...], facts: Facts) -> int:
+    return len(facts.excluded) + len(_new(sure, facts))
+
+
+def _allowed(facts: Facts, policy: Policy) -> int:
+    return max(policy.min_exclusions, int(policy.max_excluded_share * facts.partition_size))
 
 
 def kept_out(facts: Facts, new: tuple[str, ...] = ()) -> tuple[str, ...]:

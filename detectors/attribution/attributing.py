@@ -5,7 +5,7 @@ from dataclasses import replace
 from datetime import datetime
 
 from detectors.attribution.blaming import blame
-from detectors.attribution.body import Quotes, write_body
+from detectors.attribution.body import write_body
 from detectors.attribution.calibration import NAME
 from detectors.attribution.candidates import open_case
 from detectors.attribution.causes import name_cause
@@ -16,6 +16,7 @@ from detectors.attribution.following import failed, unexplained
 from detectors.attribution.judgement import Implicated, Judgement
 from detectors.attribution.naming import Cause, Search, fingerprint_of
 from detectors.attribution.ordering import in_causal_order
+from detectors.attribution.quoting import Quotes
 from detectors.attribution.remedies import suggest
 from detectors.attribution.weighing import Weighed, weigh
 from detectors.catalogue.layer import Layer

@@ -6,8 +6,9 @@ The row adds what is not a function of the facts: its uuid, what it supersedes, 
 from datetime import UTC, datetime
 from typing import Any
 
-from detectors.attribution import calibration
+from detectors.attribution.calibration import measured_at
 from detectors.attribution.candidates import Candidate
+from detectors.attribution.compound import compound, cycle_of, refuted_by
 from detectors.attribution.details import (
     framework_of,
     gpu_of,
@@ -17,59 +18,21 @@ from detectors.attribution.details import (
     ranks_expected,
     would_change_if,
 )
-from detectors.attribution.facts import Facts, Symptom
+from detectors.attribution.facts import Facts, Quote
 from detectors.attribution.history import advance, entity_of, same_before, step_before, without_advance
 from detectors.attribution.hosts import hosts_seen, named_by
 from detectors.attribution.judgement import Implicated, Judgement
-from detectors.attribution.naming import PROOFS, Search
+from detectors.attribution.naming import Search
+from detectors.attribution.quoting import Quotes
 from detectors.attribution.recorded import missing_dumps
 from detectors.attribution.remedies import Remedy
-from detectors.attribution.standing import DUMPS, LINES, RAS
-from detectors.attribution.told import METRICS, STREAM
 from detectors.attribution.unheard import unheard
 from detectors.attribution.weighing import Weighed
 from detectors.catalogue.health import BASIS
 
 SCHEMA_VERSION = "1.0"
-MOST_QUOTES = 40
 MOST_SYMPTOMS = 100
 MOST_RIVALS = 4
-
-
-class Quotes:
-    """The evidence of a verdict, each quote with its id; the likeliest cause's come first."""
-
-    def __init__(self, order: tuple[Candidate, ...], facts: Facts) -> None:
-        self.rows: list[dict[str, Any]] = []
-        self._ids: dict[tuple[str, int, str], str] = {}
-        first = [candidate.symptom for candidate in order]
-        for symptom in (*first, *facts.symptoms, *facts.health):
-            self._add(symptom)
-
-    def of(self, symptom: Symptom) -> tuple[str, ...]:
-        """Ids of the quotes of a symptom that are listed."""
-        keys = ((quote.stream, quote.offset, symptom.signature) for quote in symptom.evidence)
-        return tuple(self._ids[key] for key in keys if key in self._ids)
-
-    def _add(self, symptom: Symptom) -> None:
-        for quote in symptom.evidence:
-            key = (quote.stream, quote.offset, symptom.signature)
-            if key in self._ids or len(self.rows) >= MOST_QUOTES:
-                continue
-            self._ids[key] = f"e{len(self.rows) + 1}"
-            self.rows.append(
-                {
-                    "id": self._ids[key],
-                    "source": _source(symptom, quote.stream),
-                    "host": quote.host,
-                    "rank": quote.rank,
-                    "file": quote.stream,
-                    "offset": quote.offset,
-                    "event_time": _time(quote.at),
-                    "quote": quote.line,
-                    "signature_id": symptom.signature,
-                }
-            )
 
 
 def write_body(
@@ -89,7 +52,9 @@ def write_body(
         "affected_entity": {"kind": kind, "id": entity or None},
         "implicated": [_implicated(one, weighed) for one in judgement.implicated],
         "symptoms": [_symptom(c, facts) for c in weighed.case.candidates[:MOST_SYMPTOMS]],
-        "evidence": [_supporting(row, weighed, search) for row in quotes.rows],
+        "evidence": [
+            _supporting(line, row, weighed, search) for line, row in zip(quotes.lines, quotes.rows, strict=True)
+        ],
         "hypotheses": _hypotheses(weighed, search),
         "vetoed": [{"look_alike": name, "count": count} for name, count in facts.witnesses.vetoed],
         "rules": [{"id": rule.id, "fired": rule.fired, "because": rule.because} for rule in judgement.rules],
@@ -122,19 +87,11 @@ def _found(judgement: Judgement, weighed: Weighed) -> dict[str, Any]:
         "outcome": {
             "layer": cause.layer.value,
             "domain": cause.layer.domain,
+            "compound": compound(weighed),
             "label": judgement.sentence,
             "shared": _shared(weighed),
         },
     }
-
-
-def _source(symptom: Symptom, stream: str) -> str:
-    if symptom.basis == BASIS and stream.startswith(METRICS):
-        return "metric"
-    if symptom.basis == BASIS:
-        return "scheduler" if stream.startswith(STREAM) else "health_event"
-    beginnings = ((("xid.", "sxid", "kernel."), "kernel"), (PROOFS[DUMPS], DUMPS), (PROOFS[RAS], RAS))
-    return next((name for some, name in beginnings if symptom.signature.startswith(some)), LINES)
 
 
 def _root_cause(judgement: Judgement, weighed: Weighed) -> dict[str, Any]:
@@ -145,7 +102,7 @@ def _root_cause(judgement: Judgement, weighed: Weighed) -> dict[str, Any]:
         "fingerprint": judgement.fingerprint,
         "evidence_status": weighed.status.value,
         "confidence": weighed.confidence,
-        "calibration": calibration.NAME,
+        "calibration": measured_at(weighed.confidence),
     }
 
 
@@ -180,6 +137,7 @@ def _workload(facts: Facts) -> dict[str, Any]:
         "job_id": str(attempt.job_number),
         "job_epoch": attempt.job_epoch,
         "attempt": attempt.index,
+        "cycle": cycle_of(facts),
         "user": attempt.user,
         "partition": attempt.partition,
         "nodes": len(attempt.nodes),
@@ -205,11 +163,14 @@ def _witnesses(weighed: Weighed) -> list[str]:
     ]
 
 
-def _supporting(row: dict[str, Any], weighed: Weighed, search: Search) -> dict[str, Any]:
-    """The quote with the hypotheses that it speaks for."""
-    named = [weighed.cause.signature, *(rival.symptom.signature for rival in _rivals(weighed, search))]
+def _supporting(quote: Quote, row: dict[str, Any], weighed: Weighed, search: Search) -> dict[str, Any]:
+    """The quote with the hypotheses that it speaks for and against."""
+    rivals = _rivals(weighed, search)
+    named = [weighed.cause.signature, *(rival.symptom.signature for rival in rivals)]
     own = row["signature_id"]
-    return {**row, "supports": [f"h{number}" for number, name in enumerate(named, 1) if own and name == own]}
+    supports = [f"h{number}" for number, name in enumerate(named, 1) if own and name == own]
+    against = refuted_by(quote.at, own, weighed.cause, rivals)
+    return {**row, "supports": supports, "refutes": [one for one in against if one not in supports]}
 
 
 def _rivals(weighed: Weighed, search: Search) -> list[Candidate]:

@@ -1,7 +1,7 @@
-"""How often are verdicts right that claim the same? The table that every verdict names, and what it changes.
+"""How often are verdicts right that claim the same? What was measured stands beside the claim, and changes nothing.
 
-`tables/calibration.json` is written by `./run lab --calibrate`, never by hand; with another table the engine is
-another one. A bin without a fit stays as the rules claim it, and no fit raises a claim.
+`tables/calibration.json` is written by `./run lab --calibrate N --write`, never by hand. Its name is part of the
+engine's version: with another table equal facts give another verdict.
 """
 
 import json
@@ -10,11 +10,19 @@ from typing import Any
 
 _TABLE: dict[str, Any] = json.loads((Path(__file__).parent / "tables" / "calibration.json").read_text())
 NAME: str = _TABLE["name"]
-"""`measured-DATE` where the data support no fit, else `fitted-DATE`."""
-FITTED: tuple[tuple[float, float, float], ...] = tuple((low, high, value) for low, high, value in _TABLE["fitted"])
-"""Bins from `low` to below `high`, and the share that was right."""
+"""The day on which it was measured, and the beginning of the hash of what came of it."""
+HIGHEST = 1.0
 
 
-def calibrated(confidence: float, fitted: tuple[tuple[float, float, float], ...] = FITTED) -> float:
-    """The confidence to claim: at most that of the rules, and at most what its bin was measured at."""
-    return next((min(confidence, value) for low, high, value in fitted if low <= confidence < high), confidence)
+def measured_at(confidence: float, bins: list[dict[str, Any]] = _TABLE["bins"]) -> dict[str, Any]:
+    """How many verdicts that claim about as much are right, as `root_cause.calibration` tells it.
+
+    `share` between `at_least` and `at_most` (95 %), of `n` verdicts on `cases` different failures, which tell as
+    much as `effective_n` independent ones. Where that is too few, share and bounds are `None`: not measured.
+    """
+    for one in bins:
+        if one["low"] <= confidence and (confidence < one["high"] or one["high"] == HIGHEST):
+            shares = {name: one[name] for name in ("share", "at_least", "at_most", "n", "cases")}
+            return {"table": NAME, **shares, "effective_n": one["effective"]}
+    nothing = dict.fromkeys(("share", "at_least", "at_most"))
+    return {"table": NAME, **nothing, "n": 0, "cases": 0, "effective_n": 0.0}

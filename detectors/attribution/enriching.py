@@ -11,6 +11,7 @@ from typing import Any
 
 from detectors.attribution.action import VerdictAction
 from detectors.attribution.answers import Answer, Place
+from detectors.attribution.calibration import measured_at
 from detectors.attribution.evidence_status import EvidenceStatus
 from detectors.attribution.facts import Facts
 from detectors.attribution.judgement import Implicated, Judgement, RuleOutcome
@@ -210,6 +211,7 @@ def _written(before: Judgement, taken: _Taken) -> Judgement:
         **body["root_cause"],
         "evidence_status": judgement.evidence_status.value,
         "confidence": judgement.confidence,
+        "calibration": measured_at(judgement.confidence),
     }
     body["implicated"] = [
         {**row, "rank": one.rank, "confidence": one.confidence, "excludable": one.excludable}

@@ -31,7 +31,7 @@ def in_causal_order(case: Case) -> tuple[Candidate, ...]:
     first = _sure_of_its_tier(pool)
     changed = True
     while changed:
-        parent = next((c for c in pool if _certainly_earlier(c, first) and _may_cause(c, first)), None)
+        parent = next((c for c in pool if certainly_earlier(c, first) and _may_cause(c, first)), None)
         changed = parent is not None
         first = parent or first
     return (first, *(candidate for candidate in pool if candidate is not first))
@@ -49,10 +49,11 @@ def _sure_of_its_tier(pool: list[Candidate]) -> Candidate:
     if first.symptom.role is Role.ROOT:
         return first
     roots = (c for c in pool if c.tier.number == first.tier.number and c.symptom.role is Role.ROOT)
-    return next((root for root in roots if not _certainly_earlier(first, root)), first)
+    return next((root for root in roots if not certainly_earlier(first, root)), first)
 
 
-def _certainly_earlier(one: Candidate, other: Candidate) -> bool:
+def certainly_earlier(one: Candidate, other: Candidate) -> bool:
+    """Whether one came before the other, whatever the clocks and the way each was read."""
     doubt = max(DOUBT.get(c.symptom.basis, CLOCK_DOUBT) for c in (one, other))
     return other.symptom.happened_at - one.symptom.happened_at > doubt
 

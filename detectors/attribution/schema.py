@@ -44,7 +44,11 @@ Body = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Beside:
-    """What is told beside the body. `lines`: line numbers by file and byte offset, where they are known."""
+    """What is told beside the body.
+
+    `lines`: line numbers by file and byte offset, where they are known. `log_lag_seconds`: from the last line that
+    was read to the end of the attempt, or to the moment at which one that runs is judged.
+    """
 
     verdict_id: str
     phase: str
@@ -55,6 +59,7 @@ class Beside:
     workload: Mapping[str, Any] = field(default_factory=dict)
     seen_at: str | None = None
     latency_seconds: float | None = None
+    log_lag_seconds: float | None = None
     lines: Mapping[tuple[str, int], int] = field(default_factory=dict)
     rules: Sequence[Mapping[str, Any]] = ()
     missing: Sequence[str] | None = None
@@ -72,7 +77,7 @@ def shaped(body: Body, beside: Beside) -> dict[str, Any]:
         "policy_version": beside.policy_version,
         "engine_version": body.get("engine_version"),
         "catalogue_version": body.get("catalogue_version"),
-        "workload": {"cycle": 0, **_picked(body.get("workload"), WORKLOAD), **beside.workload},
+        "workload": {**_picked(body.get("workload"), WORKLOAD), **beside.workload},
         **(_nothing() if beside.nothing else _something(body, beside)),
         "symptoms": [_symptom(one) for one in body.get("symptoms", ())],
         "evidence": [_evidence(one, beside) for one in body.get("evidence", ())],
@@ -80,7 +85,7 @@ def shaped(body: Body, beside: Beside) -> dict[str, Any]:
         "rules": [*body.get("rules", ()), *beside.rules],
         "vetoed": list(body.get("vetoed", ())),
         "missing_evidence": list(body.get("missing_evidence", ()) if beside.missing is None else beside.missing),
-        "coverage": _picked(body.get("coverage"), COVERAGE),
+        "coverage": {**_picked(body.get("coverage"), COVERAGE), "log_lag_s": beside.log_lag_seconds},
         "progress": _picked(body.get("progress"), PROGRESS),
         "history": _picked(body.get("history"), HISTORY),
         "recommendation": dict(beside.recommendation),

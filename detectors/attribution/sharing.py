@@ -24,6 +24,8 @@ SAME_IMAGE = timedelta(hours=1)
 OTHERS_AT_ONCE = 2  # jobs beside this one
 BY_CHANCE = 0.001  # below it several failures within a minute are one
 STORAGE_ERROR = 5  # tier
+OF_THEIR_OWN = frozenset({Layer.APPLICATION, Layer.USER, Layer.DATA, Layer.SCHEDULER})
+"""Other jobs' failures of these layers have a cause of their own: they say nothing of one that nobody explains."""
 FAILURE_KINDS = frozenset({AnomalyKind.CRASH, AnomalyKind.HANG})
 
 
@@ -100,7 +102,8 @@ def _at_once(case: Case, cause: Cause) -> Shared | None:
     """Several jobs failed within a minute without a cause of their own, more than can be chance."""
     if not unexplained(cause):
         return None
-    others = tuple(one for one in _near(case.facts, cause, AT_ONCE) if not one.sure and not one.common)
+    near = (one for one in _near(case.facts, cause, AT_ONCE) if not one.sure and not one.common)
+    others = tuple(one for one in near if one.layer not in OF_THEIR_OWN)
     jobs = len({one.job for one in others})
     usual = case.facts.around.usual.failures_a_day * (2 * AT_ONCE / timedelta(days=1))
     if jobs < OTHERS_AT_ONCE or at_least(jobs, usual) >= BY_CHANCE:

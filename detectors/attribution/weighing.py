@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass, replace
 
-from detectors.attribution.calibration import calibrated
 from detectors.attribution.candidates import Candidate, Case, hosts_showing, on_most
 from detectors.attribution.evidence_status import EvidenceStatus
 from detectors.attribution.facts import Facts
@@ -96,7 +95,7 @@ def weigh(case: Case, cause: Cause) -> Weighed:
     for rule_id, holds, change, because in _changes(case, cause, repeated):
         rules.append(RuleOutcome(rule_id, holds, because if holds else f"not so: {because}"))
         confidence += change if holds else 0.0
-    confidence = round(calibrated(max(0.0, min(HIGHEST, confidence))), 4)
+    confidence = round(max(0.0, min(HIGHEST, confidence)), 4)
     weighed = Weighed(case, cause, confidence, _status(cause, confidence), (), tuple(rules), repeated, shared)
     return _followed(weighed, following)
 

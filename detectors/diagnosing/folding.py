@@ -23,7 +23,8 @@ _NO_DIGITS = str.maketrans("", "", "0123456789")
 
 @dataclass
 class Found:
-    """What was found. `ended`: keys of findings that later lines refuted. `until`: the newest moment known.
+    """What was found. `ended`: keys of findings that later lines refuted. `until`: the newest moment known,
+    `last_line_at` the newest that a line shows.
 
     `numbers`: line numbers of what is quoted, by stream and offset. `passed_over`: repetitions not counted.
     """
@@ -36,6 +37,7 @@ class Found:
     numbers: dict[tuple[str, int], int] = field(default_factory=dict)
     hosts: tuple[str, ...] = ()
     until: datetime = NEVER
+    last_line_at: datetime | None = None
     passed_over: int = 0
 
     def take(self, outcome: Outcome, numbers: Mapping[tuple[str, int], int]) -> None:
@@ -70,6 +72,7 @@ def fold(merger: Merger, told: Told, named: Sequence[str]) -> Found:
         found.take(outcome, numbers)
         found.hosts, found.until = hosts, max(found.until, records[-1].read_at)
     found.passed_over += merger.passed_over
+    found.last_line_at = merger.newest_at
     found.until = max(filter(None, (found.until, told.until)))
     return _to_the_end(found, states, replace(base, nodes=found.hosts), told)
 

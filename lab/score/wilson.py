@@ -51,8 +51,11 @@ class Rate:
         return low / self.hours * PER, high / self.hours * PER
 
 
-def wilson(hits: int, n: int, z: float = Z95) -> tuple[float, float]:
-    """Wilson's score interval of `hits` of `n`; raises `ValueError` unless 0 <= hits <= n and n > 0."""
+def wilson(hits: float, n: float, z: float = Z95) -> tuple[float, float]:
+    """Wilson's score interval of `hits` of `n`, which may be effective numbers.
+
+    Raises `ValueError` unless 0 <= hits <= n and n > 0.
+    """
     if not 0 <= hits <= n or n <= 0:
         raise ValueError(f"{hits} of {n} is no share.")
     share, squared = hits / n, z * z

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from detectors.attribution.calibration import measured_at
 from tests.advisor_api.diagnosing.running import CRASH, ECC, run, steps, text
 
 TOP = {
@@ -36,6 +37,7 @@ ROWS = {
     "rules": {"id", "fired", "because"},
     "timeline": {"t", "what"},
 }  # fmt: skip
+CALIBRATION = {"table", "share", "at_least", "at_most", "n", "cases", "effective_n"}
 ON_A_HOST = [*steps(0, 40), f"gpu-01: {ECC}", "gpu-02: RuntimeError: NCCL communicator was aborted on rank 1."]
 
 
@@ -75,6 +77,20 @@ def test_no_time_is_told_where_no_line_shows_one(tmp_path: Path) -> None:
     verdict = verdict_on(tmp_path, [ECC])
     assert "1970" not in json.dumps({name: part for name, part in verdict.items() if name != "inputs"})
     assert verdict["detection"]["event_time"] is None
+
+
+def test_how_far_behind_the_log_was_is_told_where_the_scheduler_tells_the_end(tmp_path: Path) -> None:
+    (tmp_path / "sacct.json").write_text(json.dumps(PLAIN))
+    verdict = verdict_on(tmp_path, CRASH, "--scheduler", str(tmp_path / "sacct.json"))
+    assert verdict["coverage"]["log_lag_s"] == 61, "the last step is of 10:00:39, the end of 10:01:40"
+    assert verdict_on(tmp_path, CRASH)["coverage"]["log_lag_s"] is None
+    assert verdict_on(tmp_path, [ECC], "--scheduler", str(tmp_path / "sacct.json"))["coverage"]["log_lag_s"] is None
+
+
+def test_what_was_measured_stands_beside_the_claim(tmp_path: Path) -> None:
+    told = verdict_on(tmp_path, CRASH)["root_cause"]
+    assert told["calibration"] == measured_at(told["confidence"]) and set(told["calibration"]) == CALIBRATION
+    assert verdict_on(tmp_path, steps(0, 40))["root_cause"]["calibration"] is None
 
 
 def test_the_end_that_nobody_told_is_missing_evidence(tmp_path: Path) -> None:
