@@ -170,6 +170,10 @@ CASES = (
         "shared.storage_of_hosts",
     ),
     Case("three jobs that die silently at once", silent(**_others(near(7), near(8))), "shared.at_once"),
+    Case(
+        "a job that dies silently while two programs fail by what they say themselves",
+        silent(**_others(near(7, layer=Layer.USER, signature="py.import"), near(8, layer=Layer.APPLICATION))),
+    ),
     Case("two jobs that die silently at once", silent(**_others(near(7)))),
     Case(
         "three jobs that die at once where that is usual", silent(**_others(near(7), near(8), failures_a_day=900))
