@@ -4,9 +4,7 @@ Reads are tried twice, writes once: a write that got lost is repeated by the nex
 key. One connection per request, no redirects, no proxies, a time limit over the whole answer and a size limit.
 """
 
-import io
 import json
-import socket
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -29,6 +27,7 @@ from controller.advice import (
     read_lease,
     write_time,
 )
+from controller.bounded_http import bounded
 from controller.config import read_token
 from controller.plain import one_line
 
@@ -37,6 +36,7 @@ PAGE = 100  # advice per request; the API allows 250
 MOST_PAGES = 50
 SECONDS = 5.0  # limit of one request, whole answer included
 QUICK = 1.0  # seconds: only a read that failed at once is tried again, a hung Advisor costs its time once
+LONGEST_MARK = 64  # characters
 UNAUTHORIZED = 401
 TOO_MANY = 429
 
@@ -137,6 +137,18 @@ class Advisor:
                 return frozenset(nodes)
         raise Unreachable(f"the list of exclusions does not end after {MOST_PAGES} pages")
 
+    def watch(self, seen: str, seconds: int) -> tuple[str, bool]:
+        """Wait up to `seconds` until open advice or gates are other than when they had the mark `seen`.
+
+        Returns the mark of now, and whether it is another one. Some servers answer at once. The limit of a request
+        of this Advisor must be longer than `seconds`.
+        """
+        answer = self._ask("GET", "/v1/advice:watch", query={"seen": seen, "waitSeconds": str(seconds)})
+        mark, changed = answer.get("seen"), answer.get("changed")
+        if not isinstance(mark, str) or len(mark) > LONGEST_MARK or not isinstance(changed, bool):
+            raise Unreachable("the answer to the question that waits cannot be understood")
+        return mark, changed
+
     def reconcile(self, advice: Advice, disposition: Disposition, reason: Reason) -> None:
         """Say what became of an advice; repeating the same is fine."""
         body = {
@@ -204,7 +216,7 @@ class Advisor:
             headers["Content-Type"] = "application/json"
         try:
             connection.connect()
-            connection.response_class = _bounded(deadline)
+            connection.response_class = bounded(deadline)
             connection.request(method, target, content, headers)
             with connection.getresponse() as answer:
                 return _understood(answer.status, _bounded_body(answer))
@@ -223,45 +235,6 @@ class Advisor:
         changed = token != self._token
         self._token = token
         return changed
-
-
-class _UntilDeadline(io.RawIOBase):
-    """Reads from a socket until a moment: a peer that sends one byte now and then does not keep us."""
-
-    def __init__(self, sock: socket.socket, deadline: float) -> None:
-        super().__init__()
-        self._sock = sock
-        self._raw = sock.makefile("rb", buffering=0)  # keeps the socket open when the connection lets go of it
-        self._deadline = deadline
-
-    def readable(self) -> bool:
-        """Always."""
-        return True
-
-    def readinto(self, buffer: Any) -> int:
-        """The next bytes, or `TimeoutError` at the deadline."""
-        left = self._deadline - time.monotonic()
-        if left <= 0:
-            raise TimeoutError("the answer took too long")
-        self._sock.settimeout(left)
-        return self._raw.readinto(buffer) or 0
-
-    def close(self) -> None:
-        """Let go of the socket."""
-        self._raw.close()
-        super().close()
-
-
-def _bounded(deadline: float) -> type[http.HTTPResponse]:
-    class Bounded(http.HTTPResponse):
-        """An answer that is over at the deadline, headers included."""
-
-        def __init__(self, sock: socket.socket, *args: Any, **options: Any) -> None:
-            super().__init__(sock, *args, **options)
-            self.fp.close()
-            self.fp = io.BufferedReader(_UntilDeadline(sock, deadline))
-
-    return Bounded
 
 
 def _bounded_body(answer: http.HTTPResponse) -> bytes:

@@ -1,5 +1,6 @@
 """What time is it, and were we asked to stop? The only place that reads clocks and signals."""
 
+import contextlib
 import os
 import select
 import signal
@@ -7,6 +8,8 @@ import time
 from datetime import UTC, datetime
 from types import FrameType
 from typing import Protocol
+
+WAKES = 1 << 16  # as many as a pipe holds
 
 
 class Clock(Protocol):
@@ -31,8 +34,8 @@ class SystemClock:
 
     def __init__(self) -> None:
         self._stopping = False
-        self._awake, write = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
-        signal.set_wakeup_fd(write, warn_on_full_buffer=False)
+        self._awake, self._awaken = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
+        signal.set_wakeup_fd(self._awaken, warn_on_full_buffer=False)
         signal.signal(signal.SIGTERM, self._stop)
         signal.signal(signal.SIGINT, self._stop)
 
@@ -50,9 +53,14 @@ class SystemClock:
         return time.monotonic()
 
     def sleep(self, seconds: float) -> None:
-        """Wait; a signal ends it, also one that came just before."""
-        if not self._stopping:
-            select.select([self._awake], [], [], seconds)
+        """Wait; a signal or `wake` ends it, also one that came just before."""
+        if not self._stopping and select.select([self._awake], [], [], seconds)[0]:
+            os.read(self._awake, WAKES)
+
+    def wake(self) -> None:
+        """End the sleep that is going on, or the next one. May be called by any thread."""
+        with contextlib.suppress(BlockingIOError):  # full of wakes that nobody has slept through yet
+            os.write(self._awaken, b"w")
 
     def _stop(self, number: int, frame: FrameType | None) -> None:
         self._stopping = True

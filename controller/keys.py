@@ -139,7 +139,12 @@ KEYS: dict[str, tuple[Key, ...]] = {
         Key("acknowledgeSchedulerActions", _switch, False, "Confirms that it may change jobs."),
         Key("environmentPattern", _words, "", "Glob that the cluster's environment must match."),
         Key("partitions", _names, (), "Partitions it may act in; empty: all."),
-        Key("poll_seconds", _seconds(0.1, 300), 1.0, "Time between two looks."),
+        Key(
+            "poll_seconds",
+            _seconds(0.1, 300),
+            1.0,
+            "Time between two looks at what is to be done; new advice ends it.",
+        ),
         Key("shorten_requeue_wait", _switch, True, "Let a job that it released begin at once, not in two minutes."),
         Key("journal", _place, REQUIRED, "Its memory of what it began; on a local disk."),
         Key("holder", _words, "", "Its name in the lease, stable over a restart; empty: the host's name."),

@@ -5,6 +5,7 @@ command the intent is on the disk, and before the first one the Advisor has it t
 scheduler counts (a return code proves nothing).
 """
 
+import random
 from dataclasses import dataclass, replace
 
 from controller.acting import Hands
@@ -28,6 +29,7 @@ from schedulers.port import JobDetail, JobRow, NoSuchJob, Scheduler, SchedulerEr
 
 LOOKS_PER_SECOND = 5.0  # questions about single jobs, per cluster (decisions 27)
 REST_SECONDS = 5.0  # a job that nothing was begun for is looked at again after this, or when the listing changed
+IDLE_SECONDS = 15.0  # between passes with nothing to do; the lease, of which 40 s are left then, is kept
 LONGEST_PASS = 2.0  # seconds; after that the advice is read again before the next command
 SURE_GONE = 2  # looks in a row that do not find a job
 
@@ -73,6 +75,7 @@ class Controller:
         self._looks_at = clock.monotonic()
         self._not_found: dict[int, int] = {}
         self._resting: dict[tuple[str, int], tuple[JobRow | None, float]] = {}
+        self.woken = False  # whether somebody ends our sleep when there is new advice
         self._mark_refused = ""  # how, on a job that was still held by us afterwards; kept until the process ends
 
     def run(self) -> None:
@@ -81,8 +84,16 @@ class Controller:
             self._voice.say(f"sends no command: {self._own.sentence}")
         while not self._clock.stopping:
             if not self.run_pass():
-                self._clock.sleep(self._settings.controller.poll_seconds)
+                self._clock.sleep(self._pause())
         self._voice.say("stopped")
+
+    def _pause(self) -> float:
+        """Seconds until the next pass; with nothing to look after longer, if whatever comes will wake us."""
+        poll = self._settings.controller.poll_seconds
+        if self.standing.gone:
+            return poll * random.uniform(0.5, 1.5)  # noqa: S311  # many controllers must not come back at once
+        idle = not self.standing.advice and not self._journal.entries
+        return max(poll, IDLE_SECONDS) if idle and self.woken else poll
 
     def run_pass(self) -> bool:
         """One pass; returns whether something was done, so that it pays to look again at once."""

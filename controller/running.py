@@ -14,6 +14,7 @@ from controller.measuring import Counting, Tally
 from controller.plain import Voice, log_to
 from controller.starting import BadStart, check_clock
 from controller.token_check import check_token
+from controller.waiting import LIMIT_SECONDS, Waiting
 
 BAD_START = 2
 PATIENCE = 90.0  # seconds without a pass, beyond three polls, until /healthz says so
@@ -55,6 +56,7 @@ def main(settings: Settings, options: Namespace) -> int:
             if options.once:
                 controller.run_pass()
             else:
+                _wait_for_advice(settings, clock, controller)
                 controller.run()
     except BadStart as error:
         voice.say(f"does not start: {error}.")
@@ -63,3 +65,13 @@ def main(settings: Settings, options: Namespace) -> int:
         voice.say(f"{error}.")
         return BAD_START
     return 0
+
+
+def _wait_for_advice(settings: Settings, clock: SystemClock, controller: Controller) -> None:
+    told = settings.advisor
+    advisor = Advisor(told.url, settings.cluster, told.token_file, LIMIT_SECONDS)
+
+    def woken(by_changes: bool) -> None:
+        controller.woken = by_changes
+
+    Waiting(advisor, clock, wake=clock.wake, woken=woken).start()

@@ -2,6 +2,7 @@
 
 import json
 import threading
+import time
 import uuid
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
@@ -81,6 +82,7 @@ class SmallAdvisor:
         self.excluded: list[str] = []
         self.requests: list[tuple[str, str, Any]] = []
         self.refuse: dict[str, int] = {}  # part of a path -> status
+        self.holds = True  # whether questions that wait are held
         self.answer_instead: Callable[[BaseHTTPRequestHandler], None] | None = None
 
     def take_lease(self, body: dict[str, Any]) -> dict[str, Any]:
@@ -99,6 +101,12 @@ class SmallAdvisor:
         else:
             self.lease = (holder, self.lease[1] + 1, until)
         return {"holder": holder, "fence": str(self.lease[1]), "until": wire(until), "now": wire(now)}
+
+    def watch(self, seen: str, seconds: float) -> dict[str, Any]:
+        end = time.monotonic() + (seconds if self.holds else 0.0)
+        while (mark := f"{len(self.advice):032x}") == seen and time.monotonic() < end:
+            time.sleep(0.02)
+        return {"seen": mark, "changed": mark != seen}
 
     def list_advice(self, query: dict[str, list[str]]) -> dict[str, Any]:
         done = {identity for identity, _, _ in self.reports}
@@ -144,6 +152,8 @@ class SmallAdvisor:
                 return self.cluster
             case "PUT", ["clusters", "demo", "lease"]:
                 return self.take_lease(body)
+            case "GET", ["advice:watch"]:
+                return self.watch(query.get("seen", [""])[0], float(query["waitSeconds"][0]))
             case "GET", ["advice"]:
                 return self.list_advice(query)
             case "GET", ["exclusions"]:
