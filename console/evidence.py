@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from detectors.attribution.action import VerdictAction
+from detectors.attribution.calibration import in_words
 from detectors.attribution.evidence_status import EvidenceStatus
 from detectors.attribution.told import EVENTS, STREAM
 from detectors.catalogue.kind import AnomalyKind
@@ -43,7 +44,7 @@ class Rival:
 
 @dataclass(frozen=True)
 class Judgement:
-    """A verdict as the page shows it."""
+    """A verdict as the page shows it. `measured`: how often verdicts are right that claim as much, in words."""
 
     verdict: Verdict
     kind: AnomalyKind
@@ -54,11 +55,13 @@ class Judgement:
     quotes: tuple[Quote, ...]
     rivals: tuple[Rival, ...]
     missing: tuple[str, ...]
+    measured: str = ""
 
 
 def judgement_of(verdict: Verdict, anomalies: Iterable[Anomaly], excerpts: Sequence[Excerpt]) -> Judgement:
     """What the page shows of a verdict; without evidence of its own, that of the anomalies stands in."""
     body = verdict.body if isinstance(verdict.body, Mapping) else {}
+    cause = body.get("root_cause")
     quotes = quotes_from(body.get("evidence"), excerpts)
     if not quotes:
         quotes = tuple(quote for anomaly in anomalies for quote in quotes_from(anomaly.evidence, excerpts))
@@ -74,6 +77,7 @@ def judgement_of(verdict: Verdict, anomalies: Iterable[Anomaly], excerpts: Seque
         quotes[:QUOTES_SHOWN],
         _rivals(body.get("hypotheses")),
         tuple(str(text) for text in _list(body.get("missing_evidence"))[:RIVALS_SHOWN]),
+        in_words(cause.get("calibration") if isinstance(cause, Mapping) else None),
     )
 
 

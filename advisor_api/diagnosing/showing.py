@@ -5,6 +5,8 @@ import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from detectors.attribution.calibration import in_words
+
 WIDTH = 110
 QUOTE_SHOWN = 300  # characters of a line
 WORD_SHOWN = 200
@@ -85,9 +87,9 @@ def _happened(verdict: Mapping[str, Any]) -> str:
 def _why(verdict: Mapping[str, Any]) -> str:
     cause = verdict["root_cause"]
     name = f" ({safe(cause['signature_id'])})" if cause["signature_id"] else ""
-    return (
-        f"{verdict['outcome']['layer']}{name}, {cause['evidence_status']}, {100 * cause['confidence']:.0f} % sure"
-    )
+    sure = f"{cause['evidence_status']}, {100 * cause['confidence']:.0f} % sure"
+    measured = in_words(cause["calibration"])
+    return f"{verdict['outcome']['layer']}{name}, {sure}" + (f"; {measured}" if measured else "")
 
 
 def _nodes(verdict: Mapping[str, Any]) -> Iterator[str]:

@@ -5,6 +5,7 @@ engine's version: with another table equal facts give another verdict.
 """
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -26,3 +27,15 @@ def measured_at(confidence: float, bins: list[dict[str, Any]] = _TABLE["bins"]) 
             return {"table": NAME, **shares, "effective_n": one["effective"]}
     nothing = dict.fromkeys(("share", "at_least", "at_most"))
     return {"table": NAME, **nothing, "n": 0, "cases": 0, "effective_n": 0.0}
+
+
+def in_words(told: Any) -> str:
+    """`of those that claim as much 94 % were right (85 to 97 %)`, `""` where nothing was measured or told.
+
+    `told`: `root_cause.calibration` of a stored verdict, of whatever version.
+    """
+    shares = [told.get(name) for name in ("share", "at_least", "at_most")] if isinstance(told, Mapping) else []
+    if not shares or not all(isinstance(one, float | int) and 0 <= one <= 1 for one in shares):
+        return ""
+    share, low, high = (f"{100 * one:.0f}" for one in shares)
+    return f"of those that claim as much {share} % were right ({low} to {high} %)"

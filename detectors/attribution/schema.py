@@ -1,6 +1,17 @@
 """Which fields has a verdict, exactly? Those of attribution section 8.1, for whoever reads it outside.
 
 The stored body holds more (its inputs, keys of symptoms); what is no function of the facts comes from beside it.
+Null or empty is what nobody can know from what is stored:
+
+- `diagnose` reads afterwards and keeps nothing: `supersedes`, `detection.seen_at` and `latency_s`,
+  `progress.max_step_before` and `history.nodes` are a site's alone. Without `--scheduler` nobody knows the end, and
+  `coverage.log_lag_s` is null.
+- A site knows offsets, not lines: `evidence[].line` is counted where the stored copy of the file begins at its
+  first byte, and null behind the 256 KiB that are kept of an end (`detectors.quoted_lines`). `log_lag_s` is null
+  once what is known of the reading was forgotten.
+- `outcome.compound` is empty where one cause explains everything, `evidence[].refutes` where no order is certain.
+- `implicated[].gpu.uuid` is told where the line or health event that proves the cause holds it, as few do.
+- `recommendation.guards` is empty until something was decided; an advice made by another version tells no caps.
 """
 
 from collections.abc import Mapping, Sequence

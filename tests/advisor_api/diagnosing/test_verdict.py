@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from detectors.attribution.calibration import measured_at
+from detectors.attribution.calibration import in_words, measured_at
 from tests.advisor_api.diagnosing.running import CRASH, ECC, run, steps, text
 
 TOP = {
@@ -91,6 +91,15 @@ def test_what_was_measured_stands_beside_the_claim(tmp_path: Path) -> None:
     told = verdict_on(tmp_path, CRASH)["root_cause"]
     assert told["calibration"] == measured_at(told["confidence"]) and set(told["calibration"]) == CALIBRATION
     assert verdict_on(tmp_path, steps(0, 40))["root_cause"]["calibration"] is None
+    assert "of those that claim" not in run(tmp_path / "job.log").out, "of healthy text nothing is claimed"
+    (tmp_path / "job.log").write_text(text(CRASH))
+    page = " ".join(run(tmp_path / "job.log").out.split())
+    assert "% sure; of those that claim as much" in page and in_words(told["calibration"]) in page
+
+
+@pytest.mark.parametrize("told", [None, "measured-2026", {}, {"share": None}, {"share": "<b>", "at_least": 0}])
+def test_what_older_verdicts_tell_of_calibration_has_no_words(told: object) -> None:
+    assert in_words(told) == ""
 
 
 def test_the_end_that_nobody_told_is_missing_evidence(tmp_path: Path) -> None:
