@@ -100,7 +100,8 @@ class Playing:
         held = self.case.sort is Sort.TRAP and any(job.held for job in self.scene.listed.values())
         if held or not all(self._settled(number) for number in self.scene.jobs):
             return False
-        return not _open_restarts(self._said())
+        said = self._said()
+        return not _open_restarts(said) and not unanswered(self.case, self.deeds(), said)
 
     def end(self) -> Result:
         """Read what was said, cancel what still runs, and give the result."""
@@ -186,6 +187,19 @@ class Playing:
         except (subprocess.SubprocessError, OSError, LookupError, ValueError) as error:
             words = getattr(error, "stderr", "") or str(error)
             self.broken = f"{type(error).__name__}: {words.strip()}"[:300]
+
+
+def unanswered(case: Case, deeds: Sequence[truth.Injected], said: Said) -> bool:
+    """Whether an attempt that was struck calls for something and no advice on it was given yet.
+
+    A busy machine may take longer than `SETTLED_SECONDS` for it; who never answers is watched to the end.
+    """
+    wants, later = case.truth.actions, case.truth.later or case.truth.actions
+    struck = sorted({(one.job, one.attempt + int(case.truth.held)) for one in deeds if one.job > 0})
+    answered = {(one.job, one.attempt) for one in said.advice}
+    return case.sort is Sort.FAULT and any(
+        one not in answered and Did.NONE not in (later if place else wants) for place, one in enumerate(struck)
+    )
 
 
 def _open_restarts(said: Said) -> bool:
