@@ -43,10 +43,10 @@ class SchedulerSettings:
     """Which scheduler, and how its commands are run."""
 
     kind: str
-    transport: str
     path: str
     config: str
     command_seconds: float
+    transport: str = "local"
 
 
 @dataclass(frozen=True)
@@ -59,11 +59,11 @@ class ControllerSettings:
     environment_pattern: str
     partitions: tuple[str, ...]
     poll_seconds: float
-    shorten_requeue_wait: bool
     journal: Path
     holder: str
-    metrics_address: str
-    metrics_port: int
+    shorten_requeue_wait: bool = True
+    metrics_address: str = "127.0.0.1"
+    metrics_port: int = 0
 
 
 @dataclass(frozen=True)
@@ -75,17 +75,17 @@ class WatchdogSettings:
     acknowledge_scheduler_actions: bool
     environment_pattern: str
     poll_seconds: float
-    acts: Path
-    metrics_address: str
-    metrics_port: int
+    acts: str = ""
+    metrics_address: str = "127.0.0.1"
+    metrics_port: int = 0
 
 
 @dataclass(frozen=True)
 class PushSettings:
     """Whether what the scheduler shows is sent to the site, and how often."""
 
-    enabled: bool
-    poll_seconds: float
+    enabled: bool = False
+    poll_seconds: float = 15.0
 
 
 @dataclass(frozen=True)
@@ -98,10 +98,15 @@ class Settings:
     scheduler: SchedulerSettings
     controller: ControllerSettings
     watchdog: WatchdogSettings
-    push: PushSettings
-    ssh: SshPlace | None
-    json_log: bool
-    path: Path
+    push: PushSettings = PushSettings()
+    ssh: SshPlace | None = None
+    json_log: bool = False
+    path: Path = Path()
+
+    @property
+    def acts(self) -> Path:
+        """The file of what the watchdog did."""
+        return Path(self.watchdog.acts or f"{self.controller.journal}.watchdog")
 
 
 def read_config(path: Path) -> Settings:
@@ -209,9 +214,6 @@ def _cross_check(values: dict[str, dict[str, Any]], mistakes: _Mistakes) -> None
         mistakes.add("controller", "journal", f"there is no folder {journal.parent}")
     if values["controller"].get("holder") == "":
         values["controller"]["holder"] = os.uname().nodename
-    if journal is not REQUIRED:
-        acts = values["watchdog"].get("acts") or f"{journal}.watchdog"
-        values["watchdog"]["acts"] = Path(acts)
     if values["scheduler"].get("transport") == "ssh":
         _check_ssh(values["ssh"], mistakes)
 

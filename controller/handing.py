@@ -89,7 +89,7 @@ def main(settings: Settings, options: Namespace) -> int:
     except BadStart as error:
         write_line(f"{error}.")
         return BAD_TOKEN
-    acts = Acts(settings.watchdog.acts)
+    acts = Acts(settings.acts)
     if not acts.waiting:
         return 0
     try:

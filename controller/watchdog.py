@@ -35,7 +35,7 @@ class Watchdog:
     ) -> None:
         self._settings = settings
         self._tally = tally or Tally()
-        self._acts = Acts(settings.watchdog.acts)
+        self._acts = Acts(settings.acts)
         self._courier = Courier(settings, self._acts, clock, voice)
         self._scheduler = scheduler
         self._clock = clock

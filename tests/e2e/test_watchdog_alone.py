@@ -4,6 +4,8 @@ Real Slurm, MariaDB and Redis. The controller is killed between its hold and its
 workers, database and broker are stopped. What the watchdog did reaches the trail once they are back.
 """
 
+import contextlib
+import os
 import re
 import signal
 import time
@@ -51,7 +53,16 @@ def here(short_folder: Path, real_slurm: SlurmCluster, stores: Stores) -> Iterat
         file.write(WATCHDOG)
     made.site.manage("shell", "-v", "0", "-c", POLICY)
     yield made
+    kill_all(made)
     made.stop()
+
+
+def kill_all(here: Watched) -> None:
+    """SIGKILL for every process of the site and of its groups: workers have children."""
+    for running in here.site.processes.values():
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(running.process.pid, signal.SIGKILL)
+        running.process.wait(10)
 
 
 def test_a_held_job_runs_and_a_users_stays_held(
@@ -71,8 +82,7 @@ def test_a_held_job_runs_and_a_users_stays_held(
     until(mark.exists, 90, "the controller killed itself")
     until(here.controller.died, 10, "the controller is dead")
 
-    for name in ("worker", "beat", "pages", "sockets"):
-        here.site.processes[name].end(signal.SIGKILL)
+    kill_all(here)
     stores.down()
     here.controller.start_watchdog()
     held = scheduler.job(number).row
