@@ -21,6 +21,7 @@ from lab.virtual.child import ROOT
 
 USABLE = [case for case in CASES if usable(case)]
 BY_NAME = {case.name: case for case in CASES}
+STALE = 3  # of about 80 in a seed
 SHORT = "sigkill,xid-48-ecc,bad-argument,time-limit,two-gpus-at-once,retries-succeed"
 
 
@@ -61,15 +62,15 @@ def test_what_the_product_is_silent_about_is_no_verdict() -> None:
 
 @pytest.mark.parametrize("place", [0, 1], ids=["to fit on", "to report on"])
 def test_the_kept_table_comes_out_again(place: int) -> None:
-    """One seed of each set. Where search or catalogue have changed since, it has to be nearly the same."""
+    """One seed of each set: what has been changed since may move `STALE` verdicts, then it has to be made anew."""
     kept = read(ROOT)
     assert kept is not None
     row = kept["sets"][place]["by_seed"][0]
     (found,) = by_seed(of_seed(USABLE, int(row[0])))
-    if (kept["engine"], kept["catalogue"]) == (SEARCH, catalogue().version):
-        assert found == row, "./run lab --calibrate 40 --write makes it anew"
-    _, n, right, claimed = found
-    assert abs(right / n - row[2] / row[1]) <= 0.1 and abs(claimed / n - row[3] / row[1]) <= 0.1
+    same = (kept["engine"], kept["catalogue"]) == (SEARCH, catalogue().version)
+    most = STALE if same else 2 * STALE
+    moved = [abs(one - other) for one, other in zip(found, row, strict=True)]
+    assert max(moved) <= most, f"{found}, not {row}: ./run lab --calibrate 40 --write makes it anew"
 
 
 def test_the_command_finds_the_same_on_every_hash_seed(tmp_path: Path) -> None:
