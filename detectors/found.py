@@ -20,7 +20,7 @@ from workloads.subjects import subject_of
 
 KEPT = 500  # anomalies of one attempt; the detectors keep fewer
 SENTENCE_LIMIT = 1000  # characters; the column's width
-GROWING = ("sentence", "nodes", "ranks", "evidence", "count", "happened_at", "basis", "confidence")
+GROWING = ("sentence", "nodes", "ranks", "evidence", "count", "happened_at", "basis", "confidence", "step")
 LARGEST_COUNT = 2**31 - 1
 
 

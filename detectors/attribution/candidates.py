@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import timedelta
 
-from detectors.attribution.classes import NAMED_AT_MOST, ONE_OR_ALL
+from detectors.attribution.classes import BY_INNER_TEXT, NAMED_AT_MOST, ONE_OR_ALL
 from detectors.attribution.ending import ending_of
 from detectors.attribution.facts import Facts, Symptom
 from detectors.attribution.hosts import Named, named_by
@@ -223,6 +223,16 @@ def _not_behind(candidate: Candidate, case: Case) -> bool:
     )
 
 
+def _wraps(candidate: Candidate, case: Case) -> bool:
+    """A message about an error of which another line tells what it was."""
+    return candidate.symptom.action == BY_INNER_TEXT and any(
+        other.counts
+        and other.symptom.action not in ("", BY_INNER_TEXT)
+        and abs(other.symptom.happened_at - candidate.symptom.happened_at) <= CLOCK_DOUBT
+        for other in case.candidates
+    )
+
+
 def _share_host(one: Candidate, other: Candidate) -> bool:
     return bool(set(one.named.hosts) & set(other.named.hosts))
 
@@ -243,5 +253,6 @@ DEMOTIONS: tuple[Demotion, ...] = (
     Demotion("xid.before_error", "a fatal GPU event on the same host came just before it", _hardware_before),
     Demotion("xid.of_application", "an illegal memory access of the program explains it", _application_xid),
     Demotion("network.node_lost", "the scheduler lost a node, peers only noticed", _unclear_network),
+    Demotion("wrapper.inner", "another line tells what the error inside was", _wraps),
     Demotion("told.of_log", "the log or the end itself names broken hardware of the same host", _said_by_the_log),
 )

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from detectors.attribution.candidates import CLOCK_DOUBT, Candidate
+from detectors.attribution.classes import OF_A_PROCESS, belongs
 from detectors.attribution.ending import HOLD
 from detectors.attribution.facts import Symptom
 from detectors.attribution.hosts import NOBODY
@@ -143,7 +144,9 @@ def _reporter(search: Search) -> Candidate | None:
 
 def _only_victims(search: Search) -> bool:
     return any(
-        c.symptom.role is Role.SECONDARY and c.symptom.layer in (Layer.FRAMEWORK, Layer.FRAMEWORK_COMM)
+        c.symptom.role is Role.SECONDARY
+        and c.symptom.layer in (Layer.FRAMEWORK, Layer.FRAMEWORK_COMM)
+        and not belongs(c.symptom.signature, OF_A_PROCESS)
         for c in search.case.candidates
     )
 

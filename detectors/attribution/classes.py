@@ -3,6 +3,9 @@
 STOP, EXCLUDE, ONE_OR_ALL, ON_REPEAT = "stop", "restart_exclude", "exclude_one_or_stop", "restart_then_exclude"
 """Actions of catalogue entries that decide here; the others lead to a restart."""
 
+BY_INNER_TEXT = "by_inner_text"
+"""The message passes on an error of something else."""
+
 ALSO_STOP = ("torch.shape",)
 """Every retry fails in the same way, though the entry allows one restart."""
 
@@ -40,6 +43,8 @@ store of objects, a fabric. A full disk, a quota, a broken file and a broken car
 IN_JOB_RECOVERY = ("elastic.restart", "nvrx.cycle_event", "nvrx.section", "nvrx.hb_initial", "nvrx.inprocess")
 """Somebody inside the job repairs it already: hold off while it lives."""
 
+OF_A_PROCESS = ("proc.", "py.", "mpi.", "launch.", "ray.", "elastic.child_failed", "slurm.task_ended", "ds.launch")
+"""A process has ended, or was told to: nothing is said of how processes speak with each other."""
 
 NAMED_AT_MOST = 32
 """Hosts or ranks that one symptom lists, however many show it: the detector's own limit."""

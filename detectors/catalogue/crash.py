@@ -5,9 +5,10 @@ one finding with a count, the first five lines as evidence, and the first ranks 
 findings is bounded; counts go on. What a finding says does not depend on how the records were cut into turns.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
+from functools import partial
 from typing import Any
 
 from detectors.catalogue.catalogue import Catalogue
@@ -26,8 +27,10 @@ CAUSES_KEPT = 40  # findings of roots and candidates
 VICTIMS_KEPT = 24  # findings of everything else: a cascade leaves the causes their room
 PER_SIGNATURE = 8  # further texts of the same signature share one finding
 EVIDENCE_KEPT = 5
+OCCURRENCES_KEPT = 3  # of one cause, each survived but the last: the first two, and the newest
 NAMED_AT_MOST = 32  # ranks and hosts that a finding lists
-STEPS_TRAINED_ON = 3  # steps after a line about a hang that refute it
+STEPS_TRAINED_ON = 3  # steps after a line about a hang that refute it, and after any cause that it was survived
+CLOCK_DOUBT = timedelta(seconds=5)  # ranks print out of step, and programs keep back what they print
 
 HANG = "hang"
 _CAUSES = (Role.ROOT, Role.CANDIDATE)
@@ -46,6 +49,7 @@ class Symptom:
     place: str = ""
     injected: bool = False
     last_step: int | None = None  # where the attempt was at the newest line
+    last_at: str = ""
     refuted: bool = False
     count: int = 0
     hosts: list[str] = field(default_factory=list)
@@ -63,10 +67,24 @@ class Symptom:
         self.refuted = self.last_step is not None and step >= self.last_step + STEPS_TRAINED_ON
         return self.refuted
 
+    def survived(self, reading: Reading, step: int | None) -> bool:
+        """Whether the attempt has trained on since its newest line: this reading is of another occurrence."""
+        if step is None or not self.last_at:
+            return False
+        later = reading.moment - datetime.fromisoformat(self.last_at) > CLOCK_DOUBT
+        return later and (self.last_step is None or step >= self.last_step + STEPS_TRAINED_ON)
+
+    def begin_again(self, reading: Reading, step: int | None) -> None:
+        """Forget the lines of occurrences that were survived; their number stays."""
+        self.at, self.basis = reading.moment.isoformat(), "line" if reading.at is not None else "file"
+        self.step, self.refuted = step, False
+        self.evidence, self.hosts, self.ranks = [], [], []
+
     def add(self, reading: Reading, step: int | None) -> None:
         """One more line of it."""
         self.count += 1
         self.last_step = step
+        self.last_at = reading.moment.isoformat()
         if len(self.evidence) < EVIDENCE_KEPT:
             self.evidence.append(stored_quote(quote(reading)))
         _name(self.hosts, reading.hosts)
@@ -100,13 +118,16 @@ def fold(state: State, readings: Sequence[Reading], known: Known, context: Conte
         if fault is None or fault.signature.symptom in ("none", "nan"):
             continue
         print_ = _fingerprint(fault, reading, normalised, phase)
-        key = _key(symptoms, shelves, fault, print_)
+        anew = partial(Symptom.survived, reading=reading, step=step)
+        key = _key(symptoms, shelves, fault, print_, anew)
         if key is None:
             beyond += 1
             continue
         if key not in symptoms:
             symptoms[key] = _begin(fault, reading, print_, step)
             shelves.add(key, symptoms[key])
+        elif symptoms[key].role in _CAUSES and anew(symptoms[key]):
+            symptoms[key].begin_again(reading, step)
         symptoms[key].add(reading, step)
         touched[key] = None
         if key not in waiting and fault.signature.kind == HANG and symptoms[key].is_open_hang(context.known):
@@ -143,11 +164,22 @@ class _Shelves:
             self.victims += 1
 
 
-def _key(symptoms: Mapping[str, Symptom], shelves: _Shelves, fault: Hit, print_: str) -> str | None:
-    """The key of the finding a line belongs to; `None` when there is no room for another one."""
+def _key(
+    symptoms: Mapping[str, Symptom],
+    shelves: _Shelves,
+    fault: Hit,
+    print_: str,
+    anew: Callable[[Symptom], bool],
+) -> str | None:
+    """The key of the finding a line belongs to; `None` when there is no room for another one.
+
+    A cause that comes again after the attempt had survived it is a finding of its own: the attempt may die of it.
+    """
     signature = fault.signature
     name = f"{signature.id}:{'' if fault.role is signature.role else f'{fault.role}:'}"
     own = f"{name}{print_[:12]}"
+    if own in symptoms and fault.role in _CAUSES:
+        own = _occurrence(symptoms, own, anew)
     if own in symptoms:
         return own
     alike = [key for key in shelves.keys.get(signature.id, ()) if key.startswith(name)]
@@ -157,6 +189,17 @@ def _key(symptoms: Mapping[str, Symptom], shelves: _Shelves, fault: Hit, print_:
     if full:
         return alike[-1] if alike else None
     return own
+
+
+def _occurrence(symptoms: Mapping[str, Symptom], own: str, anew: Callable[[Symptom], bool]) -> str:
+    """The key of the newest occurrence, or of one more when that one was survived; the last one begins again."""
+    key = own
+    for number in range(2, OCCURRENCES_KEPT + 1):
+        following = f"{own}~{number}"
+        if following not in symptoms:
+            return following if anew(symptoms[key]) else key
+        key = following
+    return key
 
 
 def _begin(fault: Hit, reading: Reading, print_: str, step: int | None) -> Symptom:
@@ -190,6 +233,7 @@ def _finding(key: str, symptom: Symptom, entries: Catalogue) -> Finding:
         evidence=tuple(quote_from(row) for row in symptom.evidence),
         confidence=signature.confidence,
         count=symptom.count,
+        last_step=symptom.last_step,
     )
 
 

@@ -31,6 +31,8 @@ _SYSLOG = re.compile(
     r" (?P<host>[A-Za-z][\w.\-]{0,252}) [\w.\-]{1,64}(?:\[\d{1,10}\])?: ",
     re.ASCII,
 )
+# The kernel's lines without their stamp; a name of a host has a digit, words before a colon have none.
+_KERNEL = re.compile(r"(?P<host>[A-Za-z][A-Za-z.\-]{0,100}\d[\w.\-]{0,150}) kernel: ", re.ASCII)
 _SYSLOG_SHAPE = re.compile(_SYSLOG.pattern.replace("20", "00", 1), re.ASCII)
 _LABEL = re.compile(r"(?:slurmd\[|slurmstepd\[)?(?P<host>[A-Za-z][\w.\-]{0,252})\]?(?:\[\d{1,10}\])?: ", re.ASCII)
 _MONITOR = re.compile(r"\[RankMonitorServer\d{0,7}@(?P<host>[\w.\-]{1,253}):(?P<local>\d{1,4})\]", re.ASCII)
@@ -115,7 +117,7 @@ class Places:
         rank = said.rank if said.rank is not None else said.task
         if may.nccl and (found := _NCCL.match(text)) is not None:
             host, gpu = self.node(found["host"]) or host, int(found["gpu"])
-        elif may.syslog and (found := _SYSLOG.match(text)) is not None:
+        elif may.syslog and (found := _SYSLOG.match(text) or _KERNEL.match(text)) is not None:
             host = self.node(found["host"]) or host
         elif may.label and (found := _LABEL.match(text)) is not None:
             host = self.node(found["host"]) or host if self._nodes else host
@@ -201,7 +203,7 @@ def _ways(shape: bytes) -> _Ways:
     text = shape.decode("ascii")
     return _Ways(
         nccl=_NCCL.match(text) is not None,
-        syslog=_SYSLOG_SHAPE.match(text) is not None,
+        syslog=(_SYSLOG_SHAPE.match(text) or _KERNEL.match(text)) is not None,
         label=_LABEL.match(text) is not None,
         monitor=_MONITOR.search(text[:200]) is not None,
         rank=_RANK.search(text[:200]) is not None,

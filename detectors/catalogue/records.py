@@ -72,6 +72,7 @@ class Finding:
     evidence: tuple[Evidence, ...] = ()
     confidence: float = 0.0
     count: int = 1
+    last_step: int | None = None  # where the attempt was at the newest line of it; not stored
 
 
 @dataclass(frozen=True)

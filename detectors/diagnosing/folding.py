@@ -27,6 +27,7 @@ class Found:
     `last_line_at` the newest that a line shows.
 
     `numbers`: line numbers of what is quoted, by stream and offset. `passed_over`: repetitions not counted.
+    `streams`: how many texts were read side by side.
     """
 
     findings: dict[str, Finding] = field(default_factory=dict)
@@ -39,6 +40,7 @@ class Found:
     until: datetime = NEVER
     last_line_at: datetime | None = None
     passed_over: int = 0
+    streams: int = 0
 
     def take(self, outcome: Outcome, numbers: Mapping[tuple[str, int], int]) -> None:
         """What one turn gave."""
@@ -72,7 +74,7 @@ def fold(merger: Merger, told: Told, named: Sequence[str]) -> Found:
         found.take(outcome, numbers)
         found.hosts, found.until = hosts, max(found.until, records[-1].read_at)
     found.passed_over += merger.passed_over
-    found.last_line_at = merger.newest_at
+    found.last_line_at, found.streams = merger.newest_at, merger.many
     found.until = max(filter(None, (found.until, told.until)))
     return _to_the_end(found, states, replace(base, nodes=found.hosts), told)
 

@@ -13,7 +13,11 @@ from detectors.attribution.judgement import Judgement
 from detectors.attribution.symptoms import is_cause, is_victims, symptom_of
 from detectors.attribution.witnesses import read_witnesses
 from detectors.catalogue.catalogue import catalogue
+from detectors.catalogue.crash import STEPS_TRAINED_ON
 from detectors.catalogue.kind import JUDGED_ALIVE, AnomalyKind
+from detectors.catalogue.layer import Layer
+from detectors.catalogue.records import Finding
+from detectors.catalogue.role import Role
 from detectors.diagnosing.accounting import Told
 from detectors.diagnosing.folding import Found
 from schedulers.states import FAILURES, FINAL, JobState
@@ -21,6 +25,8 @@ from schedulers.states import FAILURES, FINAL, JobState
 RECOVERED = ("cause.recovered", "cause.out_of_step")
 DECIDED = {"slurm.time_limit": JobState.TIMEOUT, "slurm.preempt": JobState.PREEMPTED}
 """Lines of the scheduler that tell the end of a job, whatever else the text shows."""
+LAUNCHERS = ("elastic.failed", "elastic.rootcause", "elastic.block_exit", "ds.launch_exit")
+"""Reports of a launcher that a process of the job has failed: it is over, whatever the reason was."""
 CANCELLED = "slurm.cancelled"  # of a step it may be the answer to a task that failed: only where nothing did
 
 
@@ -37,6 +43,7 @@ class Diagnosis:
 def diagnose(found: Found, told: Told) -> Diagnosis:
     """The verdict on one attempt. The same input gives the same bytes, whenever it is asked for."""
     known = catalogue()
+    found.ended |= _survived(found, told)
     state, assumed = _state(found, told)
     symptoms = tuple(
         symptom_of(finding, known, refuted=key in found.ended)
@@ -69,8 +76,37 @@ def _state(found: Found, told: Told) -> tuple[JobState, bool]:
         return JobState.RUNNING, False
     if CANCELLED in signatures:
         return JobState.CANCELLED, True
-    over = any(is_victims(one.kind, one.role, one.layer) for one in open_ones) and found.progress.phase != "ended"
-    return (JobState.GONE, True) if over else (JobState.RUNNING, False)
+    over = any(is_victims(one.kind, one.role, one.layer) or one.signature in LAUNCHERS for one in open_ones)
+    return (JobState.GONE, True) if over and found.progress.phase != "ended" else (JobState.RUNNING, False)
+
+
+def _survived(found: Found, told: Told) -> set[str]:
+    """Keys of what the attempt trained on after, by the order of the lines of a single text.
+
+    What a program prints of its steps may be kept back until it ends: where the text shows that a process ended,
+    or the scheduler that the attempt failed, the order of lines proves nothing.
+    """
+    if found.streams != 1 or told.state in FINAL:
+        return set()
+    gone = {key for key, finding in found.findings.items() if _trained_on(finding, found)}
+    ends = (finding for key, finding in found.findings.items() if key not in gone | found.ended)
+    return set() if any(_of_an_end(finding) for finding in ends) else gone
+
+
+def _trained_on(finding: Finding, found: Found) -> bool:
+    first, last = found.progress.first_step, found.progress.last_step
+    if finding.kind not in (AnomalyKind.CRASH, AnomalyKind.HANG) or not finding.evidence:
+        return False
+    if first is None or last is None:
+        return False
+    # Before the first step of a text nobody knows the step: it is taken to be the one before.
+    since = finding.last_step if finding.last_step is not None else first - 1
+    return last >= since + STEPS_TRAINED_ON
+
+
+def _of_an_end(finding: Finding) -> bool:
+    of_process = finding.role in (Role.SECONDARY, Role.CONFIRM) and finding.kind is AnomalyKind.CRASH
+    return of_process and finding.layer in (Layer.FRAMEWORK, Layer.FRAMEWORK_COMM, Layer.SCHEDULER)
 
 
 def _nothing(found: Found, state: JobState, judgement: Judgement) -> bool:

@@ -51,6 +51,7 @@ class Merger:
         seen: Callable[[int], None] = lambda _size: None,
     ) -> None:
         self._streams, self._pool, self._ask_hosts, self._seen = streams, pool, ask_hosts, seen
+        self.many = len(streams)
         self._ahead = max(1, 2 * (os.cpu_count() or 1) // max(1, len(streams))) if pool else 1
         self.hosts: dict[str, None] = {}
         self.newest_at: datetime | None = None

@@ -3,7 +3,14 @@
 import pytest
 
 from detectors.catalogue.catalogue import catalogue
-from detectors.catalogue.crash import CAUSES_KEPT, EVIDENCE_KEPT, NAMED_AT_MOST, PER_SIGNATURE, VICTIMS_KEPT
+from detectors.catalogue.crash import (
+    CAUSES_KEPT,
+    EVIDENCE_KEPT,
+    NAMED_AT_MOST,
+    OCCURRENCES_KEPT,
+    PER_SIGNATURE,
+    VICTIMS_KEPT,
+)
 from detectors.catalogue.fingerprints import Normaliser, fingerprint
 from detectors.catalogue.kind import AnomalyKind
 from detectors.catalogue.layer import Layer
@@ -376,7 +383,7 @@ def test_reporters_of_one_peer_are_listed() -> None:
     ("line", "signature", "role"),
     [
         ("OSError: [Errno 30] Read-only file system: '/tmp/ckpt/iter_5.pt'", "fs.erofs", Role.ROOT),
-        ("OSError: [Errno 28] No space left on device: '/dev/shm/arena'", "fs.enospc", Role.ROOT),
+        ("OSError: [Errno 28] No space left on device: '/dev/shm/arena'", "fs.shm_full", Role.ROOT),
     ],
     ids=["read-only", "full"],
 )
@@ -468,3 +475,55 @@ def test_losses_of_a_trainer_that_tells_no_step() -> None:
     watching.see(records([line] * 3, every=1))
     (found,) = watching.findings.values()
     assert (found.kind, found.step) == (AnomalyKind.NAN, None)
+
+
+def test_what_was_survived_and_comes_again_is_a_finding_of_its_own() -> None:
+    watching = Watching()
+    watching.see(unstamped_steps(1, 10, 0, 10))
+    watching.see(records([f"n1: {ECC}"], seconds=101))
+    watching.see(unstamped_steps(11, 90, 110, 10))
+    watching.see(records([f"n2: {ECC}"] * 2, seconds=1100))
+    early, late = (found for found in watching.findings.values() if found.signature == "cuda.ecc")
+    assert (early.step, early.count, early.happened_at) == (10, 1, at(101))
+    assert (late.step, late.count, late.happened_at) == (100, 2, at(1100))
+    assert early.fingerprint == late.fingerprint
+
+
+def test_how_often_it_is_survived_does_not_fill_the_memory() -> None:
+    watching = Watching()
+    for turn in range(20):
+        watching.see(unstamped_steps(1 + turn * 10, 10, turn * 100, 10))
+        watching.see(records([ECC], seconds=turn * 100 + 99))
+    kept = [found for found in watching.findings.values() if found.signature == "cuda.ecc"]
+    assert len(kept) == OCCURRENCES_KEPT
+    assert (kept[-1].step, kept[-1].happened_at) == (200, at(1999))
+    assert sum(found.count for found in kept) == 20
+
+
+def test_ranks_that_print_late_are_no_second_occurrence() -> None:
+    watching = Watching()
+    watching.see(unstamped_steps(1, 10, 0, 0.1))
+    watching.see(records([f"[rank1]: {ECC}"], seconds=2))
+    watching.see(unstamped_steps(11, 10, 3, 0.1))  # was kept back until the end
+    watching.see(records([f"[rank2]: {ECC}"], seconds=5))
+    assert watching.found("cuda.ecc").ranks == (1, 2)
+
+
+def test_an_exception_about_something_optional_is_an_exception() -> None:
+    """Words by which a warning is known for one take nothing from a line that begins with an error's class."""
+    for line in (
+        "ValueError: FlashAttention is not installed",
+        "RuntimeError: the gradients are not finite (error_if_nonfinite)",
+        "RuntimeError: skipping 3 shards of 2",
+    ):
+        assert [found.role for found in dead([line]).findings.values()] == [Role.CANDIDATE], line
+    assert not dead(["WARNING: flash_attn is not installed"]).findings
+
+
+def test_errors_in_samples_of_the_data_are_no_errors() -> None:
+    for line in (
+        'sample 0: "RuntimeError: CUDA out of memory. Tried to allocate 2 GiB is seen often"',
+        "text: Kernel panic - not syncing is what it says then",
+        "[rank0]: answer[3] = 'NVRM: Xid (PCI:0000:3b:00): 79, GPU has fallen off the bus'",
+    ):
+        assert not dead([line]).findings, line

@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 import pytest
 
 from detectors.catalogue.kind import AnomalyKind
+from detectors.catalogue.layer import Layer
 from detectors.diagnosing.accounting import Told
 from detectors.diagnosing.blocks import blocks
 from detectors.diagnosing.folding import REPETITIONS, Found, fold
@@ -98,3 +99,68 @@ def test_without_the_scheduler_no_rank_is_placed_by_the_order_of_the_hosts() -> 
     ecc = next(one for one in found.findings.values() if one.signature == "cuda.ecc")
     assert ecc.nodes == ()
     assert 9 not in dict(diagnosis.facts.ranks)
+
+
+HANDLED = ["Traceback (most recent call last):", '  File "ds.py", line 30, in read', "ValueError: no image"]
+BARE = " iteration {0:8d}/     100 | consumed samples: {0} | lm loss: 2.1E+00 |"
+
+
+def test_what_a_text_trains_on_after_is_nothing() -> None:
+    _found, diagnosis = judged([*HANDLED, *map(BARE.format, range(1, 6))])
+    assert diagnosis.nothing
+    assert not diagnosis.assumed
+
+
+def test_where_a_process_ended_afterwards_the_order_of_lines_proves_nothing() -> None:
+    """Steps that a program had kept back stand behind its traceback."""
+    ended = "srun: error: gpu-003: task 3: Exited with exit code 1"
+    _found, diagnosis = judged([*HANDLED, *map(BARE.format, range(1, 6)), ended])
+    assert diagnosis.judgement.signature == "py.valueerror"
+
+
+def test_what_is_survived_once_may_be_fatal_later() -> None:
+    steps = [STEP.format(n) for n in range(60)]
+    said = [HANDLED[0], HANDLED[1], "[2026-05-01 10:{0:02d}:30] ValueError: no image"]
+    early, late = ([*said[:2], said[2].format(at)] for at in (10, 59))
+    found, diagnosis = judged([*steps[:11], *early, *steps[11:], *late])
+    assert diagnosis.judgement.signature == "py.valueerror"
+    assert len(found.findings) == 2
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "ERROR:torch.distributed.elastic.multiprocessing.api:failed (exitcode: 1) local_rank: 2 (pid: 11922) of"
+        " binary: /opt/conda/bin/python",
+        "[2024-03-04 10:11:13,002] [ERROR] [launch.py:322:sigkill_handler] ['python', 'a.py'] exits with return"
+        " code = 1",
+    ],
+    ids=["torchrun", "DeepSpeed"],
+)
+def test_what_a_launcher_saw_fail_has_failed(line: str) -> None:
+    _found, diagnosis = judged([line])
+    assert (diagnosis.nothing, diagnosis.facts.attempt.state) == (False, JobState.GONE)
+    assert diagnosis.judgement.layer is Layer.UNKNOWN
+
+
+def test_a_corrupt_heap_says_nothing_of_communication() -> None:
+    _found, diagnosis = judged(["malloc(): corrupted top size"])
+    assert (diagnosis.nothing, diagnosis.judgement.layer) == (False, Layer.UNKNOWN)
+
+
+def test_an_error_inside_another_one_is_the_cause() -> None:
+    lines = [
+        "CheckpointException: CheckpointException ranks:dict_keys([0, 1])",
+        "RuntimeError: Missing key in checkpoint state_dict: optimizer.state.head.exp_avg.",
+    ]
+    _found, diagnosis = judged(lines)
+    assert diagnosis.judgement.signature == "user.checkpoint"
+    assert judged(lines[:1])[1].judgement.signature == "ckpt.exc"
+
+
+def test_a_kernel_line_without_a_stamp_names_its_host() -> None:
+    line = "worker-3 kernel: NVRM: Xid (PCI:0000:5e:00): 79, pid=2240, name=python3, GPU has fallen off the bus."
+    _found, diagnosis = judged([line])
+    assert [one.host for one in diagnosis.judgement.implicated if one.role == "culprit"] == ["worker-3"]
+    _found, diagnosis = judged([line.replace("worker-3", "the")])
+    assert not diagnosis.judgement.implicated

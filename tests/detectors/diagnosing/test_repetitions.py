@@ -7,6 +7,7 @@ import pytest
 
 from detectors.catalogue.catalogue import catalogue
 from detectors.catalogue.entries import FAULTS
+from detectors.catalogue.layer import Layer
 from detectors.diagnosing.accounting import Told
 from detectors.diagnosing.asking import KEEP
 from detectors.diagnosing.blocks import blocks
@@ -24,7 +25,8 @@ def mix(seed: int, lines: int = 3_000) -> bytes:
     """A few faults that many ranks repeat, reports in between, dull lines, sometimes a step."""
     chance = random.Random(seed)
     known = [entry.example for entry in catalogue().signatures if entry.kind in FAULTS]
-    faults = [chance.choice(known) for _ in range(6)]
+    victims = [entry.example for entry in catalogue().signatures if entry.layer is Layer.FRAMEWORK_COMM]
+    faults = [*(chance.choice(known) for _ in range(5)), chance.choice(victims)]
     text: list[str] = []
     for number in range(lines):
         what = chance.random()
