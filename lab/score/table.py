@@ -141,16 +141,22 @@ def group_latency(grades: Sequence[Grade]) -> list[str]:
 
 
 def calibration(some: Scores) -> list[str]:
-    """Bins with their n, and the error, or that there are too few verdicts for one."""
+    """Bins with their n and their share where that is enough, and the error, or that there are too few for one."""
     told = some.calibration
     if not told.n:
         return []
     body = [
-        [f"{one.low:.2f}–{one.high:.2f}", str(one.n), f"{one.confidence:.2f}", f"{one.share_right:.2f}"]
+        [
+            f"{one.low:.2f}–{one.high:.2f}",
+            str(one.n),
+            str(one.right),
+            f"{one.confidence:.2f}",
+            f"{one.share_right:.2f}" if one.n >= ENOUGH else "not measured",
+        ]
         for one in told.bins
     ]
     error = f"{told.error:.3f}" if told.error is not None else f"not measured, which needs {ENOUGH}"
-    lines = rows(("confidence", "n", "mean confidence", "share right"), body)
+    lines = rows(("confidence", "n", "right", "mean confidence", "share right"), body)
     return [*lines, "", f"Expected calibration error over {told.n} verdicts: {error}."]
 
 

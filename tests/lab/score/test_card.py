@@ -136,6 +136,12 @@ def test_a_verdict_that_is_sure_and_wrong_shows_in_calibration() -> None:
     bins = told.as_json()["parts"][0]["all"]["calibration"]
     assert (bins["n"], bins["error"], bins["bins"][0]["right"]) == (1, None, 0)
     assert "Expected calibration error over 1 verdicts: not measured, which needs 30." in told.table()
+    (row,) = [line for line in told.table().split("\n") if line.startswith("| 0.9")]
+    assert [cell.strip() for cell in row.split("|")][2:4] == ["1", "0"] and "not measured" in row
+    many = score(
+        [result(a_fault(), said([a_symptom()], [a_verdict(hosts=("n01",))])) for _ in range(30)], "simulated"
+    )
+    assert " 0.00 |" in next(line for line in many.table().split("\n") if line.startswith("| 0.9"))
 
 
 def test_the_circumstances_are_those_of_this_checkout() -> None:
