@@ -123,7 +123,10 @@ class ExclusionAdmin(EndingAdmin):
 
     form = ExclusionForm
     fields = ("cluster", "node", "reason", "until")
-    list_display = ("node", "cluster", "reason", "owner", "weight", "since", "until", "lifted_at", "lifted_by")
+    list_display = (
+        *("node", "cluster", "reason", "owner", "user", "by_log_alone", "weight", "since", "until"),
+        *("lifted_at", "lifted_by"),
+    )
     list_filter = ("cluster", "until")
     search_fields = ("=node", "reason")
     list_select_related = ("cluster",)

@@ -6,7 +6,7 @@ mean that nothing is measured any more. A fault that is still open keeps the nod
 theirs to lift.
 """
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -37,11 +37,23 @@ def lift_cleared(cluster: Cluster, nodes: Collection[str], actor: Actor, now: da
 
 def cleared_faults(verdict: Verdict, node: str) -> list[HealthEvent]:
     """The faults of the node that the verdict rests on, when all of them are cleared; else none."""
-    keys = faults_under(verdict.body if isinstance(verdict.body, dict) else {}, node)
-    cluster = verdict.attempt.job.cluster_id
-    faults = list(HealthEvent.objects.filter(pk__in=keys, cluster_id=cluster, node=node))
-    whole = bool(keys) and len(faults) == len(keys)
-    return faults if whole and all(_said_healthy(fault, verdict.happened_at) for fault in faults) else []
+    return cleared_among([(verdict, node)]).get((verdict.pk, node), [])
+
+
+def cleared_among(blamed: Sequence[tuple[Verdict, str]]) -> dict[tuple[int, str], list[HealthEvent]]:
+    """The same for many, by verdict's key and node: those of which all faults are cleared. Two queries in all."""
+    keys = {(verdict.pk, node): faults_under(_body(verdict), node) for verdict, node in blamed}
+    events = HealthEvent.objects.in_bulk({key for some in keys.values() for key in some})
+    healthy = _said_healthy(list(events.values()))
+    found = {}
+    for verdict, node in blamed:
+        own, cluster = keys[verdict.pk, node], verdict.attempt.job.cluster_id
+        faults = [events[key] for key in sorted(own) if key in events]
+        faults = [fault for fault in faults if (fault.cluster_id, fault.node) == (cluster, node)]
+        cleared = all(fault.pk in healthy and _after(fault, verdict.happened_at) for fault in faults)
+        if own and len(faults) == len(own) and cleared:
+            found[verdict.pk, node] = faults
+    return found
 
 
 def faults_under(body: Mapping[str, Any], node: str) -> set[int]:
@@ -68,12 +80,33 @@ def _rows(body: Mapping[str, Any], name: str) -> Iterable[Mapping[str, Any]]:
     return [row for row in stored if isinstance(row, dict)] if isinstance(stored, list) else []
 
 
-def _said_healthy(fault: HealthEvent, failed_at: datetime) -> bool:
-    """Whether a checker looked at it after the failure and found it healthy."""
-    if fault.cleared_at is None or fault.cleared_at <= failed_at:
-        return False
-    said = HealthEvent.objects.filter(cluster_id=fault.cluster_id, node=fault.node, check_name=fault.check_name)
-    return said.filter(healthy=True, happened_at=fault.cleared_at, entity__in={"", fault.entity}).exists()
+def _body(verdict: Verdict) -> Mapping[str, Any]:
+    return verdict.body if isinstance(verdict.body, dict) else {}
+
+
+def _after(fault: HealthEvent, failed_at: datetime) -> bool:
+    """Whether it was cleared after the failure."""
+    return fault.cleared_at is not None and fault.cleared_at > failed_at
+
+
+def _said_healthy(faults: Collection[HealthEvent]) -> set[int]:
+    """Keys of those that a checker looked at when they were cleared, and found healthy."""
+    cleared = [fault for fault in faults if fault.cleared_at is not None]
+    said = HealthEvent.objects.filter(
+        healthy=True,
+        cluster_id__in={fault.cluster_id for fault in cleared},
+        node__in={fault.node for fault in cleared},
+        check_name__in={fault.check_name for fault in cleared},
+        happened_at__in={fault.cleared_at for fault in cleared},
+    )
+    names = ("cluster_id", "node", "check_name", "happened_at", "entity")
+    there = set(said.values_list(*names)) if cleared else set()
+    return {
+        fault.pk
+        for fault in cleared
+        for entity in {"", fault.entity}
+        if (fault.cluster_id, fault.node, fault.check_name, fault.cleared_at, entity) in there
+    }
 
 
 def _open_faults(cluster: Cluster, node: str) -> bool:

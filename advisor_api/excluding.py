@@ -11,6 +11,7 @@ from advisor_api.models import Advice, Exclusion
 from advisor_api.policies import policy_of
 from advisor_api.refusals import Bad, NotFound, Stale
 from advisor_api.repair_records import tell
+from advisor_api.told_outside import told_outside
 from audit.actor_kind import ActorKind
 from audit.event_type import EventType
 from audit.level import Level
@@ -35,7 +36,9 @@ def exclude_named(advice: Advice, nodes: Sequence[str], now: datetime) -> list[E
     `advice.attempt.job.cluster`.
     """
     cluster = advice.attempt.job.cluster
-    until = now + timedelta(seconds=policy_of(advice, now).exclusion_seconds)
+    policy = policy_of(advice, now)
+    until = now + timedelta(seconds=policy.exclusion_seconds)
+    outside = told_outside(advice.verdict, nodes) if advice.verdict else frozenset(nodes)
     there = active_exclusions(cluster, now)
     out = set(there.values_list("node", flat=True))
     of_attempt = Verdict.objects.filter(attempt=advice.attempt).values("uuid")
@@ -48,6 +51,9 @@ def exclude_named(advice: Advice, nodes: Sequence[str], now: datetime) -> list[E
             owner=f"rule {advice.rule}",
             verdict_id=advice.verdict.uuid if advice.verdict else None,
             confidence=_sureness(advice, node),
+            user=advice.attempt.job.user[:64],
+            by_log_alone=node not in outside,
+            half_life_seconds=policy.exclusion_half_life_seconds,
             since=now,
             until=until,
         )

@@ -10,6 +10,7 @@ from typing import Any
 from django.db import transaction
 from django.db.models import Exists, OuterRef, Q
 
+from advisor_api.acting import Acting, acting_on
 from advisor_api.models import Advice, Sequence
 from advisor_api.policy.advice_state import AdviceState
 from advisor_api.policy.operation import Operation
@@ -22,6 +23,7 @@ from audit.event_type import EventType
 from audit.level import Level
 from audit.trail import Actor, Entry, record
 from detectors.catalogue.kind import AnomalyKind
+from detectors.catalogue.layer import Layer
 from detectors.models import Verdict
 from schedulers.states import FINAL, LIVE, NOT_A_FAILURE, WAITING, JobState
 from workloads.mode import Mode
@@ -71,11 +73,16 @@ def _chunks() -> Iterator[list[Sequence]]:
 
 def _close_late_advice(now: datetime) -> None:
     """What nobody carried out in time, and questions that have answered themselves since they were asked."""
-    rows = Advice.objects.select_related("attempt__job__cluster", "sequence").defer("trace", "facts").order_by("pk")
-    for advice in rows.filter(state__in=OPEN, expires_at__lte=now)[:CHUNK]:
+    rows = Advice.objects.select_related("attempt__job__cluster", "sequence", "verdict").order_by("pk")
+    rows = rows.defer("trace", "facts", "verdict__body")
+    late = list(rows.filter(state__in=OPEN, expires_at__lte=now)[:CHUNK])
+    acting = acting_on([advice.attempt.job for advice in late])
+    for advice in late:
         if not _half_done(advice, now):
-            _abandon(advice, ReconciliationReason.ADVICE_EXPIRED, _why_late(advice), now)
-            _decide_again(advice, now)
+            said_only = _said_only(advice, acting)
+            _abandon(advice, ReconciliationReason.ADVICE_EXPIRED, said_only or _why_late(advice), now)
+            if not said_only:
+                _decide_again(advice, now)
     held = rows.filter(rule=HELD, state__in=OPEN).exclude(attempt__state=JobState.HELD.value)
     for advice in held[:CHUNK]:
         _abandon(advice, ReconciliationReason.ALREADY_SATISFIED, "the job is not held any more", now)
@@ -102,6 +109,14 @@ def _answer(advice: Advice, *, requeued: bool) -> str:
     if state in NOT_A_FAILURE:
         return f"the job ended meanwhile ({state.label.lower()})"
     return f"the job has made steps again for {RECOVERED_FOR // timedelta(minutes=1)} min"
+
+
+def _said_only(advice: Advice, acting: Acting) -> str:
+    """Why nobody was to carry it out, where failures of its class are only advised on: that is said once."""
+    if advice.operation == Operation.WAIT or advice.state == AdviceState.AWAITING_APPROVAL:
+        return ""
+    layer = Layer(advice.verdict.layer) if advice.verdict is not None else Layer.UNKNOWN
+    return acting.why_not(advice.attempt.job, layer.domain)
 
 
 def _decide_again(advice: Advice, now: datetime) -> None:

@@ -14,6 +14,7 @@ from advisor_api.policy.history import Counts, Past, count
 from advisor_api.policy.values import Policy
 from advisor_api.recent_restarts import recent_restarts
 from advisor_api.repeating import repeats_of
+from advisor_api.told_outside import told_outside
 from audit.event_type import EventType
 from audit.models import AuditEvent
 from detectors.attribution.action import VerdictAction
@@ -142,9 +143,11 @@ def look_at_partition(job: Job, exclusions: QuerySet[Exclusion], now: datetime) 
     }
     excluded: dict[str, Excluded] = {}
     for row in exclusions.order_by("-since", "-id"):
-        known = excluded.get(row.node)
-        if row.node in nodes and (known is None or known.weight < row.weight_at(now)):
-            excluded[row.node] = Excluded(row.node, nodes[row.node].available, row.weight_at(now))
+        if row.node in nodes:
+            own, known = row.by_log_alone and row.user == job.user, excluded.get(row.node)
+            weight = max(row.weight_at(now), known.weight if known else 0.0)
+            own = own and (known is None or known.by_own_log)
+            excluded[row.node] = Excluded(row.node, nodes[row.node].available, weight, own)
     return Partition(
         size=len(nodes),
         available=sum(node.available for node in nodes.values()),
@@ -177,12 +180,14 @@ def _named(verdict: Verdict, partition: Partition) -> tuple[NamedNode, ...]:
             continue
         if host in own and host in partition.nodes:
             surest[host] = max(surest.get(host, 0.0), float(confidence))
+    outside = told_outside(verdict, surest) if surest else frozenset()
     named = [
         NamedNode(
             host,
             confidence,
             available=partition.nodes[host].available,
             drained="drain" in partition.word(host),
+            witnessed=host in outside,
         )
         for host, confidence in surest.items()
     ]

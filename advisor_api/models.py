@@ -10,7 +10,7 @@ from advisor_api.policy.advice_state import AdviceState
 from advisor_api.policy.operation import Operation
 from advisor_api.policy.reconciliation_reason import ReconciliationReason
 from advisor_api.policy.scheduler_action import SchedulerAction
-from advisor_api.policy.weights import PERSON, weight
+from advisor_api.policy.weights import HALF_LIFE_SECONDS, PERSON, weight
 from advisor_api.token_role import TokenRole
 from advisor_api.validators import policy_values
 from detectors.models import Verdict
@@ -189,6 +189,9 @@ class Exclusion(models.Model):
     owner = models.CharField(max_length=128)
     verdict_id = models.UUIDField(null=True, blank=True)
     confidence = models.FloatField(default=PERSON, help_text="How sure the verdict is of this node; a person: 1.")
+    user = models.CharField(max_length=64, blank=True, default="", help_text="Whose job failed.")
+    by_log_alone = models.BooleanField(default=False, help_text="Nothing but the job's own log says so.")
+    half_life_seconds = models.PositiveIntegerField(default=HALF_LIFE_SECONDS)
     since = models.DateTimeField()
     until = models.DateTimeField(db_index=True)
     lifted_at = models.DateTimeField(null=True, blank=True)
@@ -201,8 +204,10 @@ class Exclusion(models.Model):
         return f"{self.node} until {self.until:%Y-%m-%d %H:%M}"
 
     def weight_at(self, now: datetime) -> float:
-        """What it weighs at `now`: a verdict's halves every 12 hours, a person's stays."""
-        return PERSON if self.verdict_id is None else weight(self.confidence, self.since, now)
+        """What it weighs at `now`: a verdict's is halved each half-life of the policy, a person's stays."""
+        if self.verdict_id is None:
+            return PERSON
+        return weight(self.confidence, self.since, now, self.half_life_seconds)
 
 
 class Pause(models.Model):

@@ -3,15 +3,17 @@
 from typing import TYPE_CHECKING, Any
 
 from django.contrib import admin
+from django.db.models import QuerySet
 from django.forms import ModelForm
 from django.http import HttpRequest
 from django.utils import timezone
 
+from advisor_api.insert_only import InsertOnlyAdmin, actor_of
 from advisor_api.repair_models import RepairRecord, RepairSystem
+from advisor_api.repair_records import send_again
 from audit.actor_kind import ActorKind
 from audit.event_type import EventType
 from audit.level import Level
-from audit.read_only import ReadOnlyAdmin
 from audit.trail import Actor, Entry, record
 from workloads.subjects import subject_of_cluster
 
@@ -66,9 +68,25 @@ class RepairSystemAdmin(Base):
 
 
 @admin.register(RepairRecord)
-class RepairRecordAdmin(ReadOnlyAdmin):
-    """What repair systems were told of which node, and what came of it."""
+class RepairRecordAdmin(InsertOnlyAdmin):
+    """What repair systems were told of which node, and what came of it; what was given up can be sent again."""
 
-    list_display = ("made_at", "name", "node", "deed", "outcome", "tries", "said", "over_at")
+    actions = ("send_again",)
+    list_display = ("made_at", "name", "node", "deed", "outcome", "tries", "said", "over_at", "again_at")
     list_filter = ("outcome", "deed", "name")
     search_fields = ("=node", "=key")
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        """Nobody: records are made with what they tell."""
+        return False
+
+    def has_send_permission(self, request: HttpRequest) -> bool:
+        """Whoever may change whom they are sent to."""
+        return bool(request.user.has_perm("advisor_api.change_repairsystem"))
+
+    @admin.action(description="Send again what was given up", permissions=["send"])
+    def send_again(self, request: HttpRequest, queryset: QuerySet[RepairRecord]) -> None:
+        """Hand it over once more."""
+        actor, now = actor_of(request), timezone.now()
+        rows = queryset.select_related("exclusion__cluster")
+        self.each(request, rows, lambda row: f"{send_again(row, actor, now).name} is told again of {row.node}.")

@@ -114,6 +114,7 @@ class RepairRecord(models.Model):
     made_at = models.DateTimeField()
     due_at = models.DateTimeField(null=True, blank=True, db_index=True)
     tries = models.PositiveIntegerField(default=0)
+    again_at = models.DateTimeField(null=True, blank=True, help_text="When a person had it sent again.")
     outcome = models.CharField(max_length=9, choices=OUTCOMES, default="waiting")
     over_at = models.DateTimeField(null=True, blank=True)
     said = models.CharField(max_length=500, blank=True, default="", help_text="What came, in a sentence.")

@@ -7,12 +7,14 @@ is a request to whoever repairs: Rekindle drains and resumes nothing. A node tha
 
 import secrets
 from collections.abc import Iterable
+from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
 
 from django.db import transaction
 
 from advisor_api.models import Exclusion
+from advisor_api.refusals import Stale
 from advisor_api.repair_models import OPEN, RepairRecord, RepairSystem
 from audit.actor_kind import ActorKind
 from audit.event_type import EventType
@@ -168,7 +170,7 @@ def claim(row: RepairRecord, now: datetime) -> bool:
 
 def keep_trying(row: RepairRecord, said: str, now: datetime) -> None:
     """Nothing came, for a reason that may pass: once more after a pause, for a day."""
-    if now - row.made_at > GIVEN_UP:
+    if now - (row.again_at or row.made_at) > GIVEN_UP:
         close(row, "failed", said, now)
         return
     pause = BACK_OFF[min(max(row.tries, 1), len(BACK_OFF)) - 1]
@@ -182,6 +184,22 @@ def close(row: RepairRecord, outcome: str, said: str, now: datetime) -> bool:
         if ours:
             record([_entry(row, outcome, said)], now)
     return bool(ours)
+
+
+def send_again(row: RepairRecord, actor: Actor, now: datetime) -> RepairRecord:
+    """A person has a record that was given up handed over once more, under its old key. Raises `Stale` otherwise.
+
+    What no longer holds is still not handed over: the next sweep looks as at any other record.
+    """
+    with transaction.atomic():
+        given_up = RepairRecord.objects.filter(pk=row.pk, outcome="failed")
+        if not given_up.update(outcome="waiting", due_at=now, over_at=None, said="", again_at=now):
+            raise Stale(f"{row.name} was not given up on {row.node} ({row.deed}): nothing is sent again.")
+        sentence = f"{actor.name} has {row.name} told again that the exclusion of {row.node} is {row.deed}."
+        entry = replace(_entry(row, "waiting", ""), actor=actor, sentence=sentence[:1000], producer_key=None)
+        record([entry], now)
+    row.refresh_from_db()
+    return row
 
 
 def _later(row: RepairRecord, outcome: str, said: str, now: datetime) -> None:
@@ -206,5 +224,5 @@ def _entry(row: RepairRecord, outcome: str, said: str) -> Entry:
         action="hand_off",
         verdict_id=row.exclusion.verdict_id,
         payload={"system": row.name, "deed": row.deed, "key": row.key, "outcome": outcome, "tries": row.tries},
-        producer_key=f"hand-off:{row.key}",
+        producer_key=f"hand-off:{row.key}{f':{row.again_at.timestamp():.6f}' if row.again_at else ''}"[:128],
     )

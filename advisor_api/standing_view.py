@@ -6,7 +6,7 @@ from datetime import datetime
 
 from django.db.models import Max, QuerySet
 
-from advisor_api.clearing import cleared_faults
+from advisor_api.clearing import cleared_among
 from advisor_api.gathering import active_exclusions
 from advisor_api.models import Exclusion
 from advisor_api.node_facts import BLAME_STANDS, Excluded, NodeFacts, Stands, stands
@@ -20,7 +20,7 @@ COLUMNS = ("name", "state", "reason", "reason_at", "booted_at")
 
 
 def standings(cluster: Cluster, now: datetime) -> dict[str, Stands]:
-    """Each node of the cluster with its field. Seven queries, and one or two for each verdict behind exclusions."""
+    """Each node of the cluster with its field. Nine queries, however many nodes and exclusions there are."""
     exclusions, faults = _exclusions(cluster, now), _faults(cluster)
     blamed, lifted, incidents = _blamed(cluster, now), _lifted(cluster, now), _incidents(cluster)
     found = {}
@@ -58,14 +58,15 @@ def _exclusions(cluster: Cluster, now: datetime) -> dict[str, list[Excluded]]:
     rows = list(active_exclusions(cluster, now))
     uuids = {row.verdict_id for row in rows if row.verdict_id is not None}
     verdicts = {one.uuid: one for one in Verdict.objects.select_related("attempt__job").filter(uuid__in=uuids)}
+    blamed = [(verdicts[row.verdict_id], row.node) for row in rows if row.verdict_id in verdicts]
+    cleared = cleared_among(blamed)
     found: dict[str, list[Excluded]] = defaultdict(list)
     for row in rows:
         verdict = verdicts.get(row.verdict_id) if row.verdict_id is not None else None
         if verdict is None:
             found[row.node].append(Excluded(None if row.verdict_id is None else row.since))
         else:
-            cleared = bool(cleared_faults(verdict, row.node))
-            found[row.node].append(Excluded(verdict.happened_at, cleared))
+            found[row.node].append(Excluded(verdict.happened_at, (verdict.pk, row.node) in cleared))
     return found
 
 

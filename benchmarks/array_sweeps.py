@@ -1,8 +1,8 @@
 """After how many failed tasks is a bug in a job array seen, and how often is chance taken for one?
 
-`python -m benchmarks.array_sweeps [--repeat N] [--seed N]` plays arrays of 100 to 10,000 tasks: no database, no
-scheduler, only the test of `advisor_api.policy.arrays` and the tasks that it looks at. Every table line is made by
-its own seed, which is printed.
+`python -m benchmarks.array_sweeps [--repeat N] [--seed N] [--bound]` plays arrays of 100 to 10,000 tasks: no
+database, no scheduler, only the test of `advisor_api.policy.arrays` and the tasks that it looks at. Every line of
+the table is made by its own seed, which is printed.
 """
 
 import argparse
@@ -10,9 +10,10 @@ import random
 from collections.abc import Iterator
 from dataclasses import dataclass
 from heapq import heappop, heappush
+from math import comb
 from statistics import median
 
-from advisor_api.policy.arrays import ENOUGH, TASKS_LOOKED_AT, Task, score_of
+from advisor_api.policy.arrays import ENOUGH, FALSE_STOPS, TASKS_LOOKED_AT, Task, score_of
 
 RANDOM_SHARE = 0.01
 HOSTS = 64
@@ -48,7 +49,7 @@ class _Row:
 
 
 def play(sweep: Sweep, seed: int) -> tuple[bool, int]:
-    """Whether it was stopped, and how many tasks had failed alike then, or in all."""
+    """Whether it was stopped, and how many tasks had failed alike since the bug began then, or in all."""
     chance = random.Random(seed)
     rows: list[_Row] = []
     ends: list[tuple[float, int]] = []
@@ -68,7 +69,7 @@ def play(sweep: Sweep, seed: int) -> tuple[bool, int]:
         free.append((now + 0.5 + chance.random(), ended.host))
         if not ended.fails:
             continue
-        ended.failed, failed = True, failed + 1
+        ended.failed, failed = True, failed + (place >= sweep.from_task)
         seen = [_as_task(row, now) for row in rows[-TASKS_LOOKED_AT:]]
         if score_of(seen, RANDOM_SHARE, of_program=False) >= ENOUGH:
             return True, failed
@@ -122,12 +123,31 @@ def lines(repeat: int, seed: int) -> Iterator[str]:
         yield f"| {sweep.name} | {sweep.tasks} | {count} | {share} | {shown[0]} | {shown[1]} | {first} |"
 
 
+def fewest(at_once: int, tasks: int) -> int:
+    """The fewest failures after which any test may stop and be wrong in 1 % of arrays of `tasks` at most.
+
+    Of arrays whose tasks run in rounds of `at_once`, and whose failures by chance come as early as those of a bug:
+    then how many of a round have failed is all that there is to know.
+    """
+    rounds = -(-tasks // at_once)
+    few, wrong = 0, 1.0
+    while 1 - (1 - wrong) ** rounds > FALSE_STOPS:
+        wrong -= comb(at_once, few) * RANDOM_SHARE**few * (1 - RANDOM_SHARE) ** (at_once - few)
+        few += 1
+    return few
+
+
 def main() -> None:
-    """Print the table."""
+    """Print the table, or with `--bound` what no test can do better."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--repeat", type=int, default=200)
     parser.add_argument("--seed", type=int, default=7)
+    parser.add_argument("--bound", action="store_true")
     told = parser.parse_args()
+    if told.bound:
+        for at_once, tasks in ((64, 1000), (64, 10_000), (256, 1000), (256, 10_000)):
+            print(f"{at_once} at once, {tasks} tasks: {fewest(at_once, tasks)}")
+        return
     for line in lines(told.repeat, told.seed):
         print(line, flush=True)
 

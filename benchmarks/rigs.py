@@ -21,6 +21,7 @@ POLICY = {
     "storm_restarts": 1000,
     "max_user_restarts": 1000,
     "max_excluded_share": 0.5,
+    "max_excluded_user_share": 1.0,
     "exclusion_seconds": 120,
     "max_restarts_per_cause": 10,
 }

@@ -88,6 +88,12 @@ class Migration(migrations.Migration):
                     "confidence",
                     models.FloatField(default=1.0, help_text="How sure the verdict is of this node; a person: 1."),
                 ),
+                ("user", models.CharField(blank=True, default="", help_text="Whose job failed.", max_length=64)),
+                (
+                    "by_log_alone",
+                    models.BooleanField(default=False, help_text="Nothing but the job's own log says so."),
+                ),
+                ("half_life_seconds", models.PositiveIntegerField(default=43200)),
                 ("since", models.DateTimeField()),
                 ("until", models.DateTimeField(db_index=True)),
                 ("lifted_at", models.DateTimeField(blank=True, null=True)),
@@ -459,6 +465,10 @@ class Migration(migrations.Migration):
                 ("made_at", models.DateTimeField()),
                 ("due_at", models.DateTimeField(blank=True, db_index=True, null=True)),
                 ("tries", models.PositiveIntegerField(default=0)),
+                (
+                    "again_at",
+                    models.DateTimeField(blank=True, help_text="When a person had it sent again.", null=True),
+                ),
                 (
                     "outcome",
                     models.CharField(

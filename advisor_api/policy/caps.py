@@ -1,9 +1,12 @@
 """How many nodes may be kept from a job?
 
 Caps (reference: attribution section 7.2, traps 15 and 16): not more nodes per incident than the policy says,
-not more than its share of the partition (but at least its minimum, so that a pool of four nodes works too),
-and never fewer available nodes than the job needs: the weakest exclusions give way, a new one is not made.
+not more than its share of the partition (but at least its minimum, so that a pool of four nodes works too), of
+these not more than a share by what one user's jobs alone have written (a job writes its own log, and could forge
+it), and never fewer available nodes than the job needs: the weakest exclusions give way, a new one is not made.
 """
+
+from math import ceil
 
 from advisor_api.policy.facts import Facts
 from advisor_api.policy.values import Policy
@@ -29,7 +32,8 @@ def left_out(facts: Facts, policy: Policy) -> tuple[str, ...]:
     sure = sure_nodes(facts, policy)
     if _too_many(facts, policy):
         return ()
-    parts = (sure[:count] for count in range(len(sure), 0, -1))
+    witnessed = tuple(node.host for node in facts.named if node.host in sure and node.witnessed)
+    parts = (some[:count] for some in (sure, witnessed) for count in range(len(some), 0, -1))
     return next((part for part in parts if not _cap_on(part, facts, policy)), ())
 
 
@@ -43,10 +47,12 @@ def checks(facts: Facts, policy: Policy) -> tuple[tuple[str, bool], ...]:
     sure = sure_nodes(facts, policy)
     if not sure:
         return ()
+    own = _by_own_log(sure, facts)
     return (
         ("max_nodes", not _too_many(facts, policy)),
         ("job_need", _left_without(facts, sure) >= facts.node_count),
         ("partition_share", _total(sure, facts) <= _allowed(facts, policy) or not _new(sure, facts)),
+        ("user_share", own <= max(_allowed_by_own_log(facts, policy), _by_own_log((), facts))),
     )
 
 
@@ -61,6 +67,9 @@ def _cap_on(sure: tuple[str, ...], facts: Facts, policy: Policy) -> str:
     allowed, total = _allowed(facts, policy), _total(sure, facts)
     if total > allowed:
         return f"{total} of {facts.partition_size} nodes would be excluded, at most {allowed} may be"
+    own, most = _by_own_log(sure, facts), _allowed_by_own_log(facts, policy)
+    if own > most and own > _by_own_log((), facts):
+        return f"{own} nodes would be excluded by what logs of its user's jobs alone say, at most {most} may be"
     return ""
 
 
@@ -75,6 +84,16 @@ def _total(sure: tuple[str, ...], facts: Facts) -> int:
 
 def _allowed(facts: Facts, policy: Policy) -> int:
     return max(policy.min_exclusions, int(policy.max_excluded_share * facts.partition_size))
+
+
+def _by_own_log(sure: tuple[str, ...], facts: Facts) -> int:
+    """How many nodes nothing but logs of its user's jobs speaks against, with those of `sure` that are new."""
+    own = {node.host for node in facts.named if not node.witnessed}
+    return sum(one.by_own_log for one in facts.excluded) + len(own.intersection(_new(sure, facts)))
+
+
+def _allowed_by_own_log(facts: Facts, policy: Policy) -> int:
+    return max(1, ceil(round(policy.max_excluded_user_share * _allowed(facts, policy), 6)))
 
 
 def kept_out(facts: Facts, new: tuple[str, ...] = ()) -> tuple[str, ...]:

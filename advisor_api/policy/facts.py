@@ -17,21 +17,27 @@ class NamedNode:
     """A node of the attempt that the verdict names as a culprit and that may be excluded.
 
     `available`: the scheduler could place a job on it. `drained`: somebody has taken it out of use already.
+    `witnessed`: something that the job cannot write says so as well.
     """
 
     host: str
     confidence: float
     available: bool = True
     drained: bool = False
+    witnessed: bool = True
 
 
 @dataclass(frozen=True)
 class Excluded:
-    """A node of the partition that is excluded at the moment. `weight`: see `policy/weights.py`."""
+    """A node of the partition that is excluded at the moment. `weight`: see `policy/weights.py`.
+
+    `by_own_log`: nothing but the logs of jobs of the same user as this one says why.
+    """
 
     node: str
     available: bool = True
     weight: float = 1.0
+    by_own_log: bool = False
 
 
 @dataclass(frozen=True)

@@ -133,7 +133,7 @@ STOPS = (
     Rule(
         "resubmitted",
         Operation.WAIT,
-        "a job with the same name, user and folder was submitted after it failed: it would run twice",
+        "a job with the same name, user and folder was submitted after it failed, to repeat it: it would run twice",
         lambda facts, policy: facts.resubmitted,
     ),
     Rule(

@@ -109,6 +109,7 @@ def _named(now: tuple[NamedNode, ...], policy: Policy) -> Iterator[tuple[NamedNo
             replace(node, confidence=policy.exclude_confidence),
             replace(node, drained=not node.drained),
             replace(node, available=not node.available),
+            replace(node, witnessed=not node.witnessed),
         ):
             yield (*now[:place], changed, *now[place + 1 :])
 

@@ -22,8 +22,10 @@ class Policy:
     stop_confidence: float = 0.85
     max_excluded_share: float = 0.05
     min_exclusions: int = 1
+    max_excluded_user_share: float = 0.5
     max_nodes_per_incident: int = 2
     exclusion_seconds: int = 86400
+    exclusion_half_life_seconds: int = 43200
     storm_restarts: int = 3
     storm_window_seconds: int = 600
     storm_share: float = 0.01
@@ -67,8 +69,12 @@ MEANINGS = {
     "stop_confidence": "how sure a cause must be to stop a job at its first proof",
     "max_excluded_share": "largest share of a partition that may be excluded",
     "min_exclusions": "nodes that may be excluded however small the partition is",
+    "max_excluded_user_share": "largest share of what may be excluded that one user's jobs may fill by the word of "
+    "their own logs alone, without a witness from outside of them (rounded up, one node at least)",
     "max_nodes_per_incident": "nodes left out for one failure; when more are named, none is",
     "exclusion_seconds": "life of an exclusion",
+    "exclusion_half_life_seconds": "after which an exclusion by a verdict weighs half as much: the lightest "
+    "gives way where a job would be left too few nodes; 0: it weighs the same until its end",
     "storm_restarts": "restarts in a partition within the window (begun or handed out now), then a person is asked",
     "storm_window_seconds": "the window of the line above",
     "storm_share": "in large partitions the line above is this share of their nodes",
@@ -108,8 +114,10 @@ FOR_ALL = frozenset(
         "exclude_confidence",
         "max_excluded_share",
         "min_exclusions",
+        "max_excluded_user_share",
         "max_nodes_per_incident",
         "exclusion_seconds",
+        "exclusion_half_life_seconds",
         "storm_restarts",
         "storm_window_seconds",
         "storm_share",

@@ -20,6 +20,7 @@ POLICY = {
     "storm_restarts": 1000,
     "max_user_restarts": 1000,
     "max_excluded_share": 0.5,
+    "max_excluded_user_share": 1.0,
     "unknown_backoff_seconds": 4,
 }
 MAKE_POLICY = """

@@ -33,6 +33,14 @@ HANGING = replace(FAILED, state=JobState.RUNNING, word="RUNNING", kind=AnomalyKi
 UNKNOWN = replace(FAILED, evidence_status=EvidenceStatus.UNKNOWN, confidence=0.1)
 FULL = tuple(Excluded(f"x{i}") for i in range(1))
 
+
+def own_logs(count: int) -> Facts:
+    """Its own log alone names a node, as logs of its user alone name `count` others; 100 may be excluded."""
+    said = tuple(Excluded(f"x{i}", by_own_log=True) for i in range(count))
+    named = (NamedNode("n03", 0.95, witnessed=False),)
+    return replace(NAMED, named=named, excluded=said, partition_size=2000, partition_available=2000)
+
+
 FIRST_PAUSE = {"unknown_cause": 60.0}  # seconds before the first restart; 0 for every other rule
 AGAIN = {"scheduler_unseen": 5.0, "state_unknown": 15.0, "in_job_recovery": 30.0, "not_ended_yet": 2.0}
 NAMING = frozenset({"early_warning", "straggler", "named_node"})  # rules that name nodes
@@ -421,6 +429,26 @@ WINNERS: list[tuple[str, str, Operation | None, Facts]] = [
         replace(NAMED, excluded=FULL, restarts_for_cause=1),
     ),
     ("a cap is reached", "cap_reached", Operation.RESTART, replace(NAMED, excluded=FULL)),
+    ("its user's logs have filled their half of a large pool", "cap_reached", Operation.RESTART, own_logs(50)),
+    (
+        "its user's logs have filled their half, and it is named again",
+        "cap_reached_again",
+        Operation.WAIT,
+        replace(own_logs(50), restarts_for_cause=1),
+    ),
+    ("its user's logs have room for one more", "named_node", Operation.RESTART, own_logs(49)),
+    (
+        "its user's logs have filled their half, and a health event names the node, too",
+        "named_node",
+        Operation.RESTART,
+        replace(own_logs(50), named=NAMED.named),
+    ),
+    (
+        "logs of others have filled a half",
+        "named_node",
+        Operation.RESTART,
+        replace(own_logs(50), excluded=tuple(Excluded(f"x{i}") for i in range(50))),
+    ),
     (
         "the named node is drained",
         "named_node_is_drained",

@@ -32,6 +32,7 @@ policies = st.builds(
     stop_confidence=st.sampled_from([0.5, 0.85, 1.0]),
     max_excluded_share=st.sampled_from([0.0, 0.05, 0.5, 1.0]),
     min_exclusions=st.integers(0, 2),
+    max_excluded_user_share=st.sampled_from([0.0, 0.5, 1.0]),
     max_nodes_per_incident=st.integers(0, 3),
     storm_restarts=st.integers(0, 5),
     max_user_restarts=st.integers(0, 8),
@@ -48,7 +49,10 @@ def pools(draw: st.DrawFn) -> dict[str, object]:
     named = draw(st.lists(st.sampled_from(names), unique=True, max_size=4)) if names else []
     excluded = draw(st.lists(st.sampled_from(names), unique=True, max_size=4)) if names else []
     nodes = [NamedNode(name, draw(SURE), usable[int(name[1:])], draw(SELDOM)) for name in named]
-    nodes = [replace(node, available=node.available and not node.drained) for node in nodes]
+    nodes = [
+        replace(node, available=node.available and not node.drained, witnessed=draw(st.booleans()))
+        for node in nodes
+    ]
     for node in nodes:
         usable[int(node.host[1:])] = node.available
     return {
@@ -56,7 +60,9 @@ def pools(draw: st.DrawFn) -> dict[str, object]:
         "partition_available": sum(usable),
         "node_count": draw(st.integers(1, max(1, min(size, 8)))),
         "named": tuple(sorted(nodes, key=lambda node: (-node.confidence, node.host))),
-        "excluded": tuple(Excluded(name, usable[int(name[1:])]) for name in excluded),
+        "excluded": tuple(
+            Excluded(name, usable[int(name[1:])], by_own_log=draw(st.booleans())) for name in excluded
+        ),
     }
 
 

@@ -5,7 +5,7 @@ from statistics import median
 import pytest
 
 from advisor_api.policy.arrays import ENOUGH, Task, score_of
-from benchmarks.array_sweeps import BUGS, INNOCENT, Sweep, play
+from benchmarks.array_sweeps import BUGS, INNOCENT, Sweep, fewest, play
 
 SHARE = 0.01
 
@@ -88,3 +88,15 @@ def test_a_bug_is_seen_after_about_ten_failures(sweep: Sweep) -> None:
 )
 def test_chance_and_bad_hosts_stop_no_array(sweep: Sweep) -> None:
     assert not any(play(sweep, seed)[0] for seed in range(2))
+
+
+def test_a_bug_that_begins_in_the_middle_is_seen_as_soon() -> None:
+    (sweep,) = [sweep for sweep in BUGS if sweep.from_task]
+    assert median(play(sweep, seed)[1] for seed in range(10)) <= 10
+
+
+@pytest.mark.parametrize(
+    ("at_once", "tasks", "few"), [(64, 1000, 5), (64, 10_000, 6), (256, 1000, 9), (256, 10_000, 11), (2, 2, 2)]
+)
+def test_no_test_can_be_sooner(at_once: int, tasks: int, few: int) -> None:
+    assert fewest(at_once, tasks) == few

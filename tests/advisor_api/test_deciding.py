@@ -59,7 +59,9 @@ def test_a_named_node_becomes_a_restart_without_it() -> None:
     advice.refresh_from_db()
     assert (advice.operation, advice.excluded_nodes, advice.rule) == ("restart", ["n03"], "named_node")
     assert (advice.generation, advice.state, advice.mode_at_decision) == (1, "pending", "action")
-    assert advice.facts["named"] == [{"host": "n03", "confidence": 0.95, "available": True, "drained": False}]
+    assert advice.facts["named"] == [
+        {"host": "n03", "confidence": 0.95, "available": True, "drained": False, "witnessed": False}
+    ]
     assert len(advice.trace) == len(RULES)
     sequence = Sequence.objects.get()
     assert (sequence.happened_at, sequence.detected_at) == (NOW - seconds(5), NOW - seconds(3))
@@ -329,7 +331,7 @@ class TestFacts:
         assert self.facts(decide(a_verdict(attempt, implicated=rows), NOW))["named"] == []
 
     def test_the_surest_of_several_words_on_a_node_counts(self) -> None:
-        attempt = an_attempt(a_job(a_cluster(nodes=40)))
+        attempt = an_attempt(a_job(a_cluster(nodes=80)))
         rows = [culprit("n03", 0.5), culprit("n02", 0.85), culprit("n03", 0.9)]
         advice = decide(a_verdict(attempt, implicated=rows), NOW)
         assert advice is not None
@@ -361,7 +363,7 @@ class TestFacts:
         Exclusion.objects.create(node="n07", until=NOW + seconds(9), **rows)
         Exclusion.objects.create(node="not-in-the-partition", until=NOW + seconds(9), **rows)
         facts = self.facts(decide(a_verdict(an_attempt(a_job(cluster)), **UNKNOWN), NOW))
-        assert facts["excluded"] == [{"node": "n07", "available": True, "weight": 1.0}]
+        assert facts["excluded"] == [{"node": "n07", "available": True, "weight": 1.0, "by_own_log": False}]
 
     def test_counters_look_at_earlier_attempts_of_this_job_alone(self) -> None:
         cluster = a_cluster()

@@ -18,7 +18,7 @@ from audit.event_type import EventType
 from audit.models import AuditEvent
 from detectors.models import HealthEvent, Verdict
 from schedulers.states import JobState
-from tests.advisor_api.world import NOW, OPERATOR, a_cluster, a_job, a_verdict, an_attempt, culprit
+from tests.advisor_api.world import NOW, OPERATOR, a_cluster, a_job, a_policy, a_verdict, an_attempt, culprit
 from workloads.models import Cluster
 
 HOUR = timedelta(hours=1)
@@ -193,3 +193,75 @@ class TestClearing:
         self.heal(row)
         assert self.lifted(cluster) == 1
         assert [one.owner for one in active_exclusions(cluster, NOW + HOUR)] == ["olga"]
+
+
+@pytest.mark.django_db
+class TestWhatLogsAloneSay:
+    """A job writes its own log: what only that says takes a share of the nodes, and no more."""
+
+    HEALTH = {"id": "e1", "source": "health_event", "host": "n03", "file": "health event: X", "signature_id": "x"}
+
+    def decided(self, cluster: Cluster, number: int, node: str, evidence: Any = (), user: str = "tess") -> Advice:
+        attempt = an_attempt(a_job(cluster, number, user=user), nodes=["n01", "n02", node])
+        verdict = a_verdict(attempt, implicated=[culprit(node)], decide_due_at=NOW)
+        verdict.body = {"evidence": [{**row, "host": node} for row in evidence]}
+        verdict.save()
+        advice = decide(verdict, NOW)
+        assert advice is not None
+        return advice
+
+    def test_one_users_logs_fill_half_of_what_may_be_excluded(self) -> None:
+        cluster = a_cluster(nodes=80)  # four may be excluded
+        a_policy({"storm_restarts": 99, "max_user_restarts": 99})
+        rules = [self.decided(cluster, number, f"n{10 + number}").rule for number in range(3)]
+        assert rules == ["named_node", "named_node", "cap_reached"]
+        assert set(Exclusion.objects.values_list("user", "by_log_alone")) == {("tess", True)}
+        told = self.decided(cluster, 20, "n40", [self.HEALTH])
+        assert (told.rule, told.excluded_nodes) == ("named_node", ["n10", "n11", "n40"])
+        assert self.decided(cluster, 21, "n41", user="tom").rule == "named_node"
+
+    @pytest.mark.parametrize(
+        ("row", "alone"),
+        [
+            ({"source": "app_log"}, True),
+            ({"source": "kernel", "file": "slurm-1.out"}, True),  # printed by the job
+            ({"source": "metric"}, False),
+            ({"source": "scheduler"}, False),
+            ({"source": "health_event"}, False),
+            ({"source": "kernel", "file": 'http://loki {unit="kernel"}'}, False),
+            ({"source": "kernel", "file": 'http://loki {job_id!=""}'}, True),
+        ],
+        ids=str,
+    )
+    def test_what_is_a_witness(self, row: dict[str, str], alone: bool) -> None:
+        store = {
+            "log_store": "loki",
+            "log_store_address": "http://loki",
+            "log_store_job_lines": '{job_id!=""}',
+            "log_store_node_lines": '{unit="kernel"}',
+        }
+        self.decided(a_cluster(**store), 1, "n03", [row])
+        assert Exclusion.objects.get().by_log_alone is alone
+
+    def test_a_node_that_died_under_the_job_needs_no_line(self) -> None:
+        attempt = an_attempt(a_job(a_cluster()), state=JobState.NODE_FAIL, ended_at=NOW)
+        assert decide(a_verdict(attempt), NOW) is not None
+        assert Exclusion.objects.get().by_log_alone is False
+
+    def test_a_second_witness_takes_the_node_out_of_the_share(self) -> None:
+        cluster = a_cluster(nodes=40)  # two may be excluded, one by logs of one user
+        a_policy({"storm_restarts": 99, "max_user_restarts": 99})
+        assert self.decided(cluster, 1, "n10").rule == "named_node"
+        exclude(cluster, "n10", reason="seen", until=NOW + HOUR, actor=OPERATOR, now=NOW)
+        assert self.decided(cluster, 2, "n11").rule == "named_node"
+
+
+@pytest.mark.django_db
+def test_the_half_life_is_the_policys_and_stays_with_the_exclusion() -> None:
+    cluster = a_cluster()
+    a_policy({"exclusion_half_life_seconds": 3600})
+    assert decide(a_verdict(an_attempt(a_job(cluster))), NOW) is not None
+    row = Exclusion.objects.get()
+    a_policy({"exclusion_half_life_seconds": 0})
+    assert (row.weight_at(NOW), row.weight_at(NOW + HOUR)) == (0.95, 0.475)
+    assert weight(0.95, NOW, NOW + 99 * HOUR, 0) == 0.95

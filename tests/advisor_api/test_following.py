@@ -220,6 +220,18 @@ class TestLateAdvice:
         assert Advice.objects.get().state == "abandoned"
         assert Verdict.objects.get().decide_due_at is None
 
+    @pytest.mark.parametrize("acts", [0, 1])
+    def test_what_is_only_advised_on_is_said_once(self, acts: int) -> None:
+        cluster = a_cluster()
+        a_policy({"act_on_unknown": acts}, now=NOW)
+        attempt = an_attempt(a_job(cluster), state=JobState.RUNNING)
+        advice = decide(a_verdict(attempt, kind="hang", **UNKNOWN), NOW)
+        assert advice is not None
+        follow(advice.expires_at)
+        assert (Verdict.objects.get().decide_due_at is not None) is bool(acts)
+        said = "(act_on_unknown is 0)" in AuditEvent.objects.get(type="advice_state").sentence
+        assert said is not bool(acts)
+
     def test_nobody_approved_it(self) -> None:
         advice = an_advice(a_cluster(mode="approve"))
         follow(advice.expires_at)

@@ -22,7 +22,7 @@ from tests.advisor_api.world import (
     an_attempt,
     seconds,
 )
-from workloads.models import Attempt, Cluster, Job, Node
+from workloads.models import Attempt, Checkpoint, Cluster, Job, Node
 
 pytestmark = pytest.mark.django_db
 
@@ -140,6 +140,42 @@ class TestLoopsFromOutside:
         first = chain(cluster, 100)
         a_job(cluster, 300, NOW - seconds(60), name="loop", work_dir="/w")
         assert facts_of(first.attempts.get()).resubmitted is True
+
+    def test_the_next_of_a_sweep_is_no_repetition(self) -> None:
+        """Of three jobs at once one failed, and the program that keeps three going submits the next."""
+        cluster = a_cluster()
+        first = chain(cluster, 100)
+        other = a_job(cluster, 299, NOW - seconds(99), name="loop", work_dir="/w")
+        an_attempt(other, state=JobState.RUNNING)
+        a_job(cluster, 300, NOW - seconds(60), name="loop", work_dir="/w")
+        facts = facts_of(first.attempts.get())
+        assert (facts.outer_retries, facts.resubmitted) == (0, False)
+
+    def test_a_sweep_whose_others_have_ended_by_now_is_one(self) -> None:
+        cluster = a_cluster()
+        first = chain(cluster, 200, end_after=140)
+        other = a_job(cluster, 299, NOW - seconds(199), name="loop", work_dir="/w")
+        an_attempt(other, ended_at=NOW - seconds(100))
+        a_job(cluster, 300, NOW - seconds(50), name="loop", work_dir="/w")
+        assert facts_of(first.attempts.get()).resubmitted is False
+
+    def test_an_end_that_was_listed_late_makes_no_sweep(self) -> None:
+        cluster = a_cluster()
+        job = chain(cluster, 300, 200, 100, end_after=115)
+        facts = facts_of(job.attempts.get(), judged_at=NOW)
+        assert facts.outer_retries == 2
+
+    @pytest.mark.parametrize(("loads", "repeated"), [("/ckpt/a/100", True), ("/ckpt/b/100", False), ("", False)])
+    def test_of_a_sweep_who_loads_its_checkpoint_repeats_it(self, loads: str, repeated: bool) -> None:
+        cluster = a_cluster()
+        first = chain(cluster, 100)
+        an_attempt(a_job(cluster, 299, NOW - seconds(99), name="loop", work_dir="/w"), state=JobState.RUNNING)
+        next_one = a_job(cluster, 300, NOW - seconds(60), name="loop", work_dir="/w")
+        again = an_attempt(next_one, state=JobState.RUNNING)
+        made = {"at": NOW, "step": 100}
+        Checkpoint.objects.create(attempt=first.attempts.get(), deed="saved", place="/ckpt/a/100", **made)
+        Checkpoint.objects.create(attempt=again, deed="loaded", place=loads, **made)
+        assert facts_of(first.attempts.get()).resubmitted is repeated
 
     def test_a_task_of_the_same_array_is_none(self) -> None:
         cluster = a_cluster()

@@ -4,17 +4,21 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 
 from advisor_api.excluding import exclude, lift
+from advisor_api.models import Exclusion
 from advisor_api.node_facts import Excluded, NodeFacts, stands
 from advisor_api.node_standing import Standing
 from advisor_api.standing_view import counted, standings
+from detectors.attribution.told import EVENTS
 from detectors.models import HealthEvent, Stay
 from tests.advisor_api.conftest import Api
-from tests.advisor_api.world import NOW, OPERATOR, a_cluster, a_job, an_attempt
+from tests.advisor_api.world import NOW, OPERATOR, a_cluster, a_job, a_verdict, an_attempt
 from workloads.models import Node
 
-EARLIER, LATER = NOW - timedelta(hours=2), NOW - timedelta(hours=1)
+EARLIER, LATER, SINCE = NOW - timedelta(hours=2), NOW - timedelta(hours=1), NOW + timedelta(hours=1)
 DRAIN = {"words": frozenset({"idle", "drain"})}
 CASES: list[tuple[str, dict[str, Any], str]] = [
     ("idle and nothing known", {"words": frozenset({"idle"})}, "effective"),
@@ -101,3 +105,30 @@ def test_the_api_counts_and_filters(api: Api) -> None:
     assert api.get("/v1/nodes").json["count"] > 1
     assert api.get("/v1/nodes/n05").json["node"]["standingBecause"] == "drain"
     assert api.get("/v1/nodes?standing=lost").status == 400
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("count", [1, 12])
+def test_exclusions_by_verdicts_cost_no_query_each(count: int) -> None:
+    cluster = a_cluster(nodes=20)
+    for number in range(count):
+        node = f"n{number + 1:02}"
+        told = {"cluster": cluster, "node": node, "check_name": "X"}
+        event = HealthEvent.objects.create(**told, fatal=True, key=f"f{number}", happened_at=NOW, received_at=NOW)
+        verdict = a_verdict(an_attempt(a_job(cluster, number + 1)), happened_at=NOW)
+        evidence = {"id": "e1", "host": node, "signature_id": "x", "file": f"{EVENTS}X", "offset": event.pk}
+        verdict.body = {
+            "implicated": [{"host": node, "role": "culprit", "evidence": ["e1"]}],
+            "evidence": [evidence],
+        }
+        verdict.save()
+        until = NOW + timedelta(hours=2)
+        Exclusion.objects.create(cluster=cluster, node=node, verdict_id=verdict.uuid, since=NOW, until=until)
+        if number % 2 == 0:
+            HealthEvent.objects.filter(pk=event.pk).update(cleared_at=SINCE)
+            HealthEvent.objects.create(**told, healthy=True, key=f"h{number}", happened_at=SINCE, received_at=SINCE)
+    with CaptureQueriesContext(connection) as queries:
+        found = standings(cluster, SINCE)
+    assert len(queries) == 9
+    fields = [found[f"n{number + 1:02}"].standing.value for number in range(count)]
+    assert fields == [("stranded", "isolated")[number % 2] for number in range(count)]

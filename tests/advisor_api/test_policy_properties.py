@@ -103,6 +103,18 @@ def test_caps_on_exclusions_hold(known: Facts, policy: Policy) -> None:
 
 @often
 @given(st.one_of(failures(), failures(), facts()), policies)
+def test_logs_of_one_user_alone_fill_no_more_than_their_share(known: Facts, policy: Policy) -> None:
+    found = decided(known, policy)
+    said = {node.host for node in known.named if not node.witnessed}
+    alone = said.intersection(found.new_exclusions) - {one.node for one in known.excluded}
+    if alone:
+        allowed = max(policy.min_exclusions, int(policy.max_excluded_share * known.partition_size))
+        own = sum(one.by_own_log for one in known.excluded) + len(alone)
+        assert own <= max(1, -int(-policy.max_excluded_user_share * allowed // 1))
+
+
+@often
+@given(st.one_of(failures(), failures(), facts()), policies)
 def test_a_restart_never_leaves_fewer_nodes_than_the_job_needs(known: Facts, policy: Policy) -> None:
     found = decided(known, policy)
     usable = {one.node for one in known.excluded if one.available} | {

@@ -41,7 +41,10 @@ CASES = [
         "a node that was not sure enough",
         replace(UNKNOWN, named=(NamedNode("n03", 0.79),)),
         "named_node",
-        {"fact": "named", "value": [{"host": "n03", "confidence": 0.8, "available": True, "drained": False}]},
+        {
+            "fact": "named",
+            "value": [{"host": "n03", "confidence": 0.8, "available": True, "drained": False, "witnessed": True}],
+        },
     ),
     (
         "the cap, without what is excluded",

@@ -14,15 +14,17 @@ from typing import Any
 
 import pytest
 from django.conf import settings
+from django.contrib.auth.models import Permission, User
 from django.core.exceptions import ValidationError
 from django.test import Client, override_settings
 from django.utils import timezone
 
 from advisor_api.excluding import exclude, lift
 from advisor_api.models import Exclusion
+from advisor_api.refusals import Stale
 from advisor_api.repair_file import FileTrouble, append
 from advisor_api.repair_models import RepairRecord, RepairSystem
-from advisor_api.repair_records import GIVEN_UP, claim, due_records
+from advisor_api.repair_records import GIVEN_UP, claim, due_records, send_again
 from advisor_api.repair_sending import PLACES, hand_over, start_due
 from audit.event_type import EventType
 from audit.models import AuditEvent
@@ -233,6 +235,49 @@ class TestWebhook:
         row.refresh_from_db()
         assert row.outcome == "failed"
 
+    def test_what_was_given_up_is_sent_again_by_a_person_under_its_old_key(self, shop: str) -> None:
+        row = self.told(shop)
+        Shop.answers = [401, 503, 401, 202]
+        sweep(NOW)
+        for later in (1, 2):  # once without avail, once with
+            now = NOW + later * timedelta(minutes=20)
+            Node.objects.update(seen_at=now)
+            again = send_again(row, OPERATOR, now)
+            assert (again.outcome, again.due_at, again.said, again.over_at) == ("waiting", now, "", None)
+            with pytest.raises(Stale):
+                send_again(row, OPERATOR, now)
+            sweep(now)
+            Node.objects.update(seen_at=now + timedelta(minutes=5))
+            sweep(now + timedelta(minutes=5))
+            row.refresh_from_db()
+        assert (row.outcome, {key for key, _ in Shop.got}) == ("sent", {row.key})
+        with pytest.raises(Stale):
+            send_again(row, OPERATOR, NOW)
+        told = AuditEvent.objects.filter(type=EventType.EXCLUSION.value, action="hand_off").order_by("id")
+        assert [event.actor for event in told] == ["hand_off", "olga", "hand_off", "olga", "hand_off"]
+
+    def test_a_day_begins_anew_when_a_person_sends_it_again(self, shop: str) -> None:
+        row = self.told(shop)
+        Exclusion.objects.update(until=NOW + 3 * GIVEN_UP)
+        RepairRecord.objects.update(outcome="failed", due_at=None)
+        now = NOW + 2 * GIVEN_UP
+        Node.objects.update(seen_at=now)
+        send_again(row, OPERATOR, now)
+        Shop.answers = [503]
+        sweep(now)
+        row.refresh_from_db()
+        assert row.outcome == "waiting"
+
+    def test_what_is_over_meanwhile_is_not_sent(self, shop: str) -> None:
+        row = self.told(shop)
+        Shop.answers = [401]
+        sweep(NOW)
+        lift(Exclusion.objects.get(), OPERATOR, NOW)
+        send_again(row, OPERATOR, NOW)
+        sweep(NOW)
+        row.refresh_from_db()
+        assert row.outcome == "overtaken"
+
 
 class TestFile:
     def test_it_is_ours_alone_and_survives_being_moved_away(self, tmp_path: Path) -> None:
@@ -304,6 +349,22 @@ class TestAdmin:
             "admin changed file of the repair system shop of cluster demo.",
         ]
         assert RepairSystem.objects.get().file == "m.jsonl"
+
+    @pytest.mark.parametrize("may", [True, False])
+    def test_who_may_change_a_system_has_records_sent_again(self, client: Client, may: bool) -> None:
+        cluster = a_cluster()
+        a_system(cluster)
+        out(cluster)
+        RepairRecord.objects.update(outcome="failed", due_at=None)
+        user = User.objects.create_user("rae", is_staff=True)
+        names = ["view_repairrecord", *(["change_repairsystem"] if may else [])]
+        user.user_permissions.set(Permission.objects.filter(codename__in=names))
+        client.force_login(user)
+        row = RepairRecord.objects.get()
+        form = {"action": "send_again", "_selected_action": [row.pk]}
+        client.post("/admin/advisor_api/repairrecord/", form)
+        row.refresh_from_db()
+        assert row.outcome == ("waiting" if may else "failed")
 
     def test_what_came_is_shown(self, admin_client: Client, folder: Path) -> None:
         cluster = a_cluster()

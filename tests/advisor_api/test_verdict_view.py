@@ -103,8 +103,8 @@ def test_with_an_advice_it_says_what_the_policy_made_of_it(mode: str) -> None:
     assert (advised["action"], advised["exclude"]) == ("restart_exclude", ["n03"])
     assert advised["may_act"] == (mode == "action") and (advised["why_not"] is None) == (mode == "action")
     assert advised["budget"] == {"left": 3, "of": 3}
-    assert advised["guards"][:3] == ["max_nodes:ok", "job_need:ok", "partition_share:ok"]
-    assert [one.partition(":")[0] for one in advised["guards"][3:]] == [rule.name for rule in GUARDS]
+    assert advised["guards"][:4] == ["max_nodes:ok", "job_need:ok", "partition_share:ok", "user_share:ok"]
+    assert [one.partition(":")[0] for one in advised["guards"][4:]] == [rule.name for rule in GUARDS]
     assert {one.partition(":")[2] for one in advised["guards"]} == {"ok"}
 
 
@@ -113,6 +113,7 @@ GUARDED = [
     ("too many of the partition", {"min_exclusions": 0, "max_excluded_share": 0.01}, ("n03",), 20,
      "partition_share:stopped"),
     ("the job needs it", {}, ("n03",), 3, "job_need:stopped"),
+    ("its own log alone says so", {}, ("n02", "n03"), 40, "user_share:stopped"),
 ]  # fmt: skip
 
 
