@@ -35,6 +35,7 @@ CAUSES: dict[str, str] = {
     "bad-node-job-after-job": "the node is left out after its second death; the third restart of the partition "
     "within ten minutes asks a person (storm_restarts), whatever the cause.",
     # real text
+    "real-001 dataloader_bus_error_shm": EARLIER,
     "real-002 gpu_ecc_uncorrectable": NO_HOST,
     "real-003 gpu_bad_oom_at_init": "a GPU without memory from its start reads as the program's own lack of it.",
     "real-024 xid13_out_of_range_address": CONFIRMED,
