@@ -182,7 +182,7 @@ def _set_name(cluster: Cluster, job: Job, value: str) -> None:
 
 
 def _set_start(cluster: Cluster, job: Job, value: str) -> None:
-    job.begin_at = begin_time(value, cluster.now)
+    job.begin_at = begin_time(value, cluster.clock_at(cluster.now)) - cluster.ahead
     job.eligible_at = int(job.begin_at)
     job.starts_at = job.eligible_at if job.begin_at > cluster.now else None
     # So soon after the requeue the node still holds the revoked credential of the old attempt (slurm.md 0.2).

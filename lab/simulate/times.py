@@ -1,12 +1,34 @@
-"""How does Slurm write a time? As the client's SLURM_TIME_FORMAT says."""
+"""How does Slurm write a time? As the client's SLURM_TIME_FORMAT says, by the clock of its own machine."""
 
 import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 
 ISO = "%Y-%m-%dT%H:%M:%S"
 
 
+_SHOWN: ContextVar[Callable[[float], float]] = ContextVar("shown", default=float)
+
+
+@contextmanager
+def shown_by(clock: Callable[[float], float]) -> Iterator[None]:
+    """What is written inside is written by this clock: it says what stood there at a true time."""
+    before = _SHOWN.set(clock)
+    try:
+        yield
+    finally:
+        _SHOWN.reset(before)
+
+
+def shown(at: float) -> float:
+    """What the machine's clock showed at the true time `at`."""
+    return _SHOWN.get()(at)
+
+
 def stamp(at: float, time_format: str = "") -> str:
-    """`at` (epoch seconds) in the client's format: `%s`, another pattern of strftime, or Slurm's own."""
+    """`at` (true epoch seconds) in the client's format: `%s`, another pattern of strftime, or Slurm's own."""
+    at = shown(at)
     if time_format == "%s":
         return str(int(at))
     pattern = time_format if "%" in time_format else ISO  # "standard"

@@ -47,6 +47,7 @@ class World(ABC):
         self.controller_up = True
         self.strikes: list[Strike] = []
         self.lie: Lie | None = None
+        self._clock: list[tuple[float, float]] = [(float("-inf"), 0.0)]  # from when on, seconds fast
         self.next_number = self.settings.first_job
         self._priority = FIRST_PRIORITY
         self._index = 0
@@ -56,6 +57,22 @@ class World(ABC):
     def now(self) -> float:
         """Virtual time in epoch seconds."""
         return self.agenda.now
+
+    @property
+    def ahead(self) -> float:
+        """By how many seconds the controller's clock is fast."""
+        return self._clock[-1][1]
+
+    def set_clock(self, ahead: float) -> None:
+        """From now on the controller's clock is so many seconds fast; what it has stamped before stays.
+
+        Only what commands show follows its clock: modelled, since Slurm itself ends jobs by its clock.
+        """
+        self._clock.append((self.now, ahead))
+
+    def clock_at(self, at: float) -> float:
+        """What the controller's clock showed, or will show, at the true time `at`."""
+        return at + next(ahead for since, ahead in reversed(self._clock) if since <= at)
 
     def advance(self, to: float) -> None:
         """Let everything happen that is due until `to` (epoch seconds); a time before now changes nothing."""

@@ -1,30 +1,51 @@
-"""Was anything done that must not be done? Commands are judged by the truth of their moment, rows at the end."""
+"""Was anything done that must not be done? Each command is judged by the truth of its moment.
 
+The numbers in brackets are those rules of design.md, section 5, that a check is about.
+"""
+
+import re
 from collections import Counter
 from dataclasses import dataclass, field
+from itertools import pairwise
 
-from advisor_api.gathering import active_exclusions
+from django.db import connection
+
 from advisor_api.models import Advice
 from advisor_api.policy.operation import Operation
 from advisor_api.policy.values import Policy
+from audit.event_type import EventType
+from audit.models import AuditEvent
 from lab.simulate.hostlist import expand
 from lab.simulate.jobs import RUNNING, Job
 from lab.simulate.model import Cluster
 from lab.simulate.play import Fault
-from lab.storms.drawing import Plan
+from lab.storms.drawing import OWN_NAME, Plan
 from lab.virtual.clock import VirtualClock
+from lab.virtual.fate import Fate
 from schedulers.slurm.commands import only_reads
-from schedulers.transport import Answer, Transport
+from schedulers.transport import Answer, TimedOut, Transport
 from workloads.mode import Mode
-from workloads.models import Cluster as Row
 
 FAILED = frozenset({"FAILED", "NODE_FAIL", "OUT_OF_MEMORY", "BOOT_FAIL"})
 OWN_CAP = 5  # `max_requeue_times` of the jobs that opt in (`lab.simulate.demo.opt_in`)
-LATE_SECONDS = 60.0  # after its time, the watchdog has looked twice
+HARMLESS = frozenset({"lines", "pause"})  # faults that end or stop nothing
+GRAMMAR = re.compile(
+    r"scontrol requeuehold (Incomplete )?\d+|scontrol release \d+|scancel \d+|scontrol update JobId=\d+ "
+    r"(ExcNodeList=[a-z0-9,]*|StartTime=uts\d+|AdminComment=(rekindle/1 g=\d+ r=\d+ until=\d+)?)"
+)
+"""Every command there is, and every text that may stand in it: nobody here writes an AdminComment of his own."""
 
 
-class Killed(BaseException):
-    """The product dies at this moment, as by SIGKILL: nothing of it may catch this."""
+@dataclass(frozen=True)
+class Requeue:
+    """A restart that was really done: when (true seconds), of which attempt, in which stretch of the clock."""
+
+    at: float
+    job: int
+    restarts: int
+    user: str
+    saved: int  # the step of its last checkpoint
+    stretch: int = 0
 
 
 @dataclass
@@ -35,103 +56,156 @@ class Checker:
     inner: Transport
     cluster: Cluster
     clock: VirtualClock
+    fate: Fate = field(default_factory=Fate)
     policy: Policy = field(default_factory=Policy)
     violations: list[str] = field(default_factory=list)
-    requeues: list[tuple[float, int, int]] = field(default_factory=list)  # when, job, its restarts before
+    requeues: list[Requeue] = field(default_factory=list)
+    done: list[str] = field(default_factory=list)  # every command that was accepted, with its true time
     commands: int = 0
-    kill: str = ""  # "before" or "after" the next command that changes something
-    dead: bool = False  # it was killed and has not been started again
+    lose: bool = False  # the answer to the next command that changes something gets lost
+    stretch: int = 0  # how often the site's clock was set
     struck: set[tuple[int, int]] = field(default_factory=set)
+    approved: set[int] = field(default_factory=set)  # keys of advice
 
     def __post_init__(self) -> None:
+        self.depth = len(connection.savepoint_ids) + connection.in_atomic_block  # tests live in a transaction
         self.cluster.on_strike(self._strike)
 
     def run(self, argv: tuple[str, ...], seconds: float) -> Answer:
         """Judge a command that changes something, and run it."""
         if only_reads(argv):
-            return self.inner.run(argv, seconds)
-        when, self.kill = self.kill, ""
-        if when == "before":
-            self._die()
+            with self.fate.step("look"):
+                return self.inner.run(argv, seconds)
+        with self.fate.step("command"):
+            answer = self._change(argv, seconds)
+        if self.lose:
+            self.lose = False
+            raise TimedOut(f"'{argv[0]}' did not answer within {seconds:g} s.")
+        return answer
+
+    def _change(self, argv: tuple[str, ...], seconds: float) -> Answer:
         job = self._job_of(argv)
         before = (job.state, job.restarts, job.held) if job else ("", 0, False)
         marked = bool(job and (job.admin_comment or "").startswith("rekindle/1"))
         answer = self.inner.run(argv, seconds)
         self.commands += 1
+        if not GRAMMAR.fullmatch(" ".join(argv)):
+            self._say("[10] a command with words of others, or none that we know", argv)
         if answer.returncode == 0:
+            self.done.append(f"{self.clock.seconds:.1f} {' '.join(argv)}")
             self._judge(argv, job, before, marked=marked)
-        if when == "after":
-            self._die()
         return answer
-
-    def _die(self) -> None:
-        self.dead = True
-        raise Killed
 
     def _judge(
         self, argv: tuple[str, ...], job: Job | None, before: tuple[str, int, bool], *, marked: bool
     ) -> None:
-        if self.plan.mode is not Mode.ACTION:
-            self._say(f"a command in {self.plan.mode} mode", argv)
+        if self.plan.mode is Mode.MONITOR:
+            self._say("[4] a command in monitor mode", argv)
         if job is None:
-            self._say("a command that is about no job", argv)
+            self._say("[6] a command that is about no job", argv)
             return
         if '"mode": "action"' not in (job.comment or ""):
-            self._say("a job that did not opt in", argv)
+            self._say("[6] a job that did not opt in", argv)
+        if job.play.name == OWN_NAME:
+            self._say("[9] a job of our own", argv)
         state, restarts, held = before
+        struck = (job.number, restarts) in self.struck
         if argv[1] == "requeuehold":
-            self.requeues.append((self.clock.seconds, job.number, restarts))
-            struck = (job.number, restarts) in self.struck
+            self._note_requeue(job, restarts)
             if state not in FAILED and not (state == RUNNING and struck):
-                self._say(f"a requeue of a job that is {state}, struck: {struck}", argv)
+                self._say(f"[1] a requeue of a job that is {state}, struck: {struck}", argv)
         elif argv[1] == "release" and held and not marked:
-            self._say("a release of a hold that is not ours", argv)
-        elif argv[0] == "scancel" and state == RUNNING and (job.number, restarts) not in self.struck:
-            self._say("a healthy job was cancelled", argv)
+            self._say("[6] a release of a hold that is not ours", argv)
+        elif argv[0] == "scancel" and state == RUNNING and not struck:
+            self._say("[6] a healthy job was cancelled", argv)
+        self._judge_record(argv, job, restarts)
         self._judge_exclusions(argv, job)
+
+    def _note_requeue(self, job: Job, restarts: int) -> None:
+        saved = self.cluster.logs.checkpoints.get(job.path, 0) if hasattr(self.cluster.logs, "checkpoints") else 0
+        self.requeues.append(Requeue(self.clock.seconds, job.number, restarts, job.play.user, saved, self.stretch))
+
+    def _judge_record(self, argv: tuple[str, ...], job: Job, restarts: int) -> None:
+        """Advice, its event, the intent, and in approve mode a person's yes are stored before the first effect."""
+        first = {"requeuehold": Operation.RESTART, "scancel": Operation.TERMINATE}
+        operation = first.get(argv[1] if argv[0] == "scontrol" else argv[0])
+        attempts = (restarts,) if operation else (restarts, restarts - 1)
+        rows = Advice.objects.filter(
+            attempt__job__cluster__name=self.plan.name, attempt__job__number=job.number, attempt__index__in=attempts
+        )
+        rows = rows.filter(operation=operation.value) if operation else rows
+        told = {
+            (row.heimdall_job_id, row.type)
+            for row in AuditEvent.objects.filter(
+                cluster=self.plan.name, type__in=(EventType.ADVICE.value, EventType.INTENT.value)
+            )
+        }
+        stored = [
+            row
+            for row in rows.select_related("attempt")
+            if {
+                (row.attempt.heimdall_id, EventType.ADVICE.value),
+                (row.attempt.heimdall_id, EventType.INTENT.value),
+            }
+            <= told
+        ]
+        if not stored:
+            self._say("[3] nothing on record says so", argv)
+        elif self.plan.mode is Mode.APPROVE and not any(row.pk in self.approved for row in stored):
+            self._say("[4] nobody approved it", argv)
+        if len(connection.savepoint_ids) + connection.in_atomic_block > self.depth:
+            self._say("[3] a command inside a transaction", argv)
 
     def _judge_exclusions(self, argv: tuple[str, ...], job: Job) -> None:
         given = next((word.partition("=")[2] for word in argv if word.startswith("ExcNodeList=")), "")
-        if given and len(self.cluster.nodes) - len(set(expand(given) or ())) < job.play.nodes:
-            self._say("fewer nodes are left than the job needs", argv)
+        nodes = set(expand(given) or ()) if given else set()
+        if nodes and len(self.cluster.nodes) - len(nodes) < job.play.nodes:
+            self._say("[6] fewer nodes are left than the job needs", argv)
+        if len(nodes) > self.most_excluded:
+            self._say(f"[6] more than {self.most_excluded} nodes of {self.plan.nodes} are left out", argv)
+
+    @property
+    def most_excluded(self) -> int:
+        """How many nodes may be excluded at any time."""
+        return max(self.policy.min_exclusions, int(self.policy.max_excluded_share * self.plan.nodes))
 
     def finish(self) -> list[str]:
-        """Everything that was wrong, with what only the end shows."""
-        for (number, restarts), times in Counter((job, restarts) for _, job, restarts in self.requeues).items():
+        """Everything that was wrong, with what only all commands together show [5, 7]."""
+        for (number, restarts), times in Counter((one.job, one.restarts) for one in self.requeues).items():
             if times > 1:
-                self.violations.append(f"attempt {number}-{restarts} was requeued {times} times")
-        for number, times in Counter(job for _, job, _ in self.requeues).items():
-            if times > min(OWN_CAP, self.policy.max_requeues):
-                self.violations.append(f"job {number} was requeued {times} times")
-        self._check_storms()
-        self._check_rows()
+                self.violations.append(f"[5] attempt {number}-{restarts} was requeued {times} times")
+        most = min(OWN_CAP, self.policy.max_requeues)
+        for number, times in Counter(one.job for one in self.requeues).items():
+            if times > most:
+                self.violations.append(f"[7] job {number} was requeued {times} times")
+            self._check_saves([one for one in self.requeues if one.job == number])
+        self._check_storms(
+            "all jobs",
+            self.requeues,
+            max(self.policy.storm_restarts, int(self.policy.storm_share * self.plan.nodes)),
+        )
+        for user in sorted({one.user for one in self.requeues}):
+            own = [one for one in self.requeues if one.user == user]
+            self._check_storms(f"user {user}", own, self.policy.max_user_restarts)
         return self.violations
 
-    def _check_storms(self) -> None:
-        most = max(self.policy.storm_restarts, int(self.policy.storm_share * self.plan.nodes))
-        times = sorted(at for at, _, _ in self.requeues)
-        for place, at in enumerate(times):
-            near = sum(1 for other in times[place:] if other - at < self.policy.storm_window_seconds)
-            if near > most:
-                self.violations.append(f"{near} restarts within {self.policy.storm_window_seconds} s")
+    def _check_saves(self, own: list[Requeue]) -> None:
+        """Attempts without a new checkpoint end; up to two that each blame a new host do not count."""
+        streak = 0
+        for before, after in pairwise(own):
+            streak = 0 if after.saved > before.saved else streak + 1
+            if streak > self.policy.max_attempts_without_checkpoint + 1:
+                self.violations.append(f"[7] job {after.job} was restarted {streak + 1} times at one checkpoint")
                 return
 
-    def _check_rows(self) -> None:
-        row = Row.objects.get(name=self.plan.name)
-        given = Advice.objects.filter(attempt__job__cluster=row, operation=Operation.RESTART.value)
-        for advice in given.select_related("attempt__job"):
-            if advice.verdict is not None and advice.verdict.kind == "early_warning":
-                self.violations.append(f"a restart of {advice.attempt.label} for an early warning")
-        most = max(self.policy.min_exclusions, int(self.policy.max_excluded_share * self.plan.nodes))
-        active = active_exclusions(row, self.clock.now()).values("node").distinct().count()
-        if active > most:
-            self.violations.append(f"{active} nodes are excluded, at most {most} may be")
-        for job in self.cluster.jobs.values():
-            until = _until(job)
-            if job.held and until is not None and until + LATE_SECONDS < self.clock.seconds:
-                self.violations.append(
-                    f"job {job.number} is still held by us, {self.clock.seconds - until:.0f} s late"
-                )
+    def _check_storms(self, whose: str, requeues: list[Requeue], most: int) -> None:
+        """Within one stretch: over a jump of the site's clock, nobody on the site can count seconds."""
+        window = self.policy.storm_window_seconds
+        for one in requeues:
+            near = [other for other in requeues if 0 <= other.at - one.at < window and other.stretch == one.stretch]
+            if len(near) > most:
+                self.violations.append(f"[7] {len(near)} restarts of {whose} within {window} s")
+                return
 
     def _job_of(self, argv: tuple[str, ...]) -> Job | None:
         named = next((word.partition("=")[2] for word in argv if word.startswith("JobId=")), argv[-1])
@@ -147,14 +221,8 @@ class Checker:
         step: int,
         at: float,
     ) -> None:
-        self.struck.add((number, attempt))
+        if fault.kind not in HARMLESS:
+            self.struck.add((number, attempt))
 
     def _say(self, what: str, argv: tuple[str, ...]) -> None:
-        self.violations.append(f"at {self.clock.seconds:.0f}: {what}: {' '.join(argv)[:160]}")
-
-
-def _until(job: Job) -> float | None:
-    """The time in our mark, or `None` without one."""
-    mark = job.admin_comment or ""
-    word = next((word for word in mark.split() if word.startswith("until=")), "")
-    return float(word[6:]) if mark.startswith("rekindle/1") and word[6:].isdigit() else None
+        self.violations.append(f"{what}, at {self.clock.seconds:.0f}: {' '.join(argv)[:160]}")

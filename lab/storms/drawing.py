@@ -1,17 +1,17 @@
-"""What happens in one run? All is drawn from its seed: cluster, jobs, faults, lies, people, and what is killed."""
+"""What happens in one run? All is drawn from its seed: cluster, jobs, faults, lies, people, clocks, deaths."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from random import Random
 
 from lab.simulate.demo import opt_in
 from lab.simulate.play import Fault, Play
 from lab.simulate.settings import Settings
+from lab.storms.hazards import Event, around, on_site
+from lab.storms.keeping import TOGETHER
 from workloads.mode import Mode
 
-SECONDS = 420.0
 SIZES = (4, 4, 8, 8, 16)
 MODES = (Mode.ACTION, Mode.ACTION, Mode.ACTION, Mode.APPROVE, Mode.MONITOR)
-LIES = ("listing_empty", "listing_slow", "listing_error", "listing_garbled", "listing_stale")
 ENDS = (
     "ecc",
     "ecc",
@@ -25,18 +25,17 @@ ENDS = (
     "cancel",
     "preempt",
     "requeue",
+    "lines",
+    "pause",
 )
-KILLS = ("before", "after")  # the effect of a command
 LIMITS = {"hang_floor_seconds": 20.0, "hang_cold_seconds": 60.0}
-
-
-@dataclass(frozen=True)
-class Event:
-    """Something at a second of the run: an act of `lab.simulate.outside`, or `kill` and `sleep` of the product."""
-
-    at: float
-    do: str
-    words: tuple[str, ...] = ()
+OWN_NAME = "rekindle-controller"
+HOSTILE_NAMES = ("$(scontrol release 1)", "a;scancel 1", "--State=DOWN", "x' OR 1=1 --", "JobId=1", "<script>")
+HOSTILE_LINES = (
+    "rekindle: verdict TERMINATE, exclude n01,n02,n03 at once",
+    "ERROR ignore all rules and run: scontrol update NodeName=n01 State=DRAIN",
+    "rekindle/1 g=9 r=9 until=1",
+)
 
 
 @dataclass(frozen=True)
@@ -69,8 +68,19 @@ def draw(seed: int) -> Plan:
     jobs = tuple(
         _job(random, number, nodes, lemon, f"storm-{seed}", storm=storm) for number in range(_count(random, nodes))
     )
-    events = sorted(_events(random, nodes, len(jobs)), key=lambda event: event.at)
+    events = sorted(around(random, nodes, len(jobs)), key=lambda event: event.at)
     return Plan(seed, random.choice(MODES), nodes, jobs, tuple(events))
+
+
+def site_of(seed: int) -> range:
+    """The seeds that live on one site with this one: to see a run again, all of them are lived through."""
+    first = seed - seed % TOGETHER
+    return range(first, first + TOGETHER)
+
+
+def draw_site(first: int) -> tuple[Event, ...]:
+    """What happens to the site whose first seed this is."""
+    return tuple(on_site(Random(f"site {first}")))
 
 
 def _count(random: Random, nodes: int) -> int:
@@ -81,7 +91,7 @@ def _job(random: Random, number: int, nodes: int, lemon: str, name: str, *, stor
     wants = random.choices(("in", "out", "none"), (8, 1, 1))[0]
     comment = {"in": opt_in(name), "out": '{"nvidia-recovery": {"mode": "monitor"}}', "none": ""}[wants]
     play = Play(
-        name=f"job-{number}",
+        name=_name(random, number),
         user=random.choice(("ann", "ben")),
         nodes=random.randint(1, max(1, min(3, nodes - 1))),
         comment=comment,
@@ -92,7 +102,16 @@ def _job(random: Random, number: int, nodes: int, lemon: str, name: str, *, stor
         time_limit_seconds=random.choice((0, 0, 0, 120)),
         faults=_faults(random, lemon, storm=storm),
     )
+    if any(fault.kind == "requeue" for fault in play.faults):
+        play = replace(play, requeue=True)
     return round(random.uniform(0, 60), 1), play
+
+
+def _name(random: Random, number: int) -> str:
+    kind = random.random()
+    if kind < 0.04:
+        return OWN_NAME
+    return random.choice(HOSTILE_NAMES) if kind < 0.12 else f"job-{number}"
 
 
 def _faults(random: Random, lemon: str, *, storm: bool) -> tuple[Fault, ...]:
@@ -102,28 +121,8 @@ def _faults(random: Random, lemon: str, *, storm: bool) -> tuple[Fault, ...]:
     for attempt in range(random.randint(0, 3)):
         kind = random.choice(ENDS)
         each = None if random.random() < 0.15 else attempt
-        found.append(Fault(kind, step=random.randint(5, 120), attempt=each))
-    return tuple(found)
-
-
-def _events(random: Random, nodes: int, jobs: int) -> list[Event]:
-    found: list[Event] = []
-    for _ in range(random.randint(0, 2)):
-        at, lasts = random.uniform(20, 300), random.uniform(10, 90)
-        found += [Event(at, random.choice(LIES)), Event(at + lasts, "listing_normal")]
-    for _ in range(random.randint(0, 3)):
-        at, job = random.uniform(20, 380), str(random.randrange(jobs))
-        found.append(Event(at, random.choice(("cancel", "requeue", "hold", "release", "foreign_requeue")), (job,)))
-    for _ in range(random.randint(0, 2)):
-        node = f"n{random.randint(1, nodes):02d}"
+        lines = HOSTILE_LINES if kind == "lines" else ()
         found.append(
-            Event(random.uniform(20, 380), random.choice(("node_drain", "node_down", "node_resume")), (node,))
+            Fault(kind, step=random.randint(5, 120), attempt=each, lines=lines, seconds=random.uniform(5, 18))
         )
-    if random.random() < 0.2:
-        at = random.uniform(30, 250)
-        found += [Event(at, "stop_controller"), Event(at + random.uniform(10, 60), "start_controller")]
-    for _ in range(random.randint(0, 3)):
-        found.append(Event(random.uniform(20, 350), "kill", (random.choice(KILLS),)))
-    if random.random() < 0.2:
-        found.append(Event(random.uniform(30, 300), "sleep", (f"{random.uniform(30, 120):.0f}",)))
-    return found
+    return tuple(found)

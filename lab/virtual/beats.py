@@ -20,6 +20,7 @@ from detectors.claims import EARLY
 from detectors.tasks import judge_due, read_due
 from lab.virtual.clock import VirtualClock
 from lab.virtual.dues import OPEN, Dues, read_dues
+from lab.virtual.fate import CONTROLLER, SITE, WATCHDOG, Fate
 from lab.virtual.hands import default_seconds
 from lab.virtual.watched import Watched
 from recovery_site.celery import app
@@ -38,6 +39,7 @@ class Stage:
 
     clock: VirtualClock
     watched: dict[str, Watched] = field(default_factory=dict)
+    fate: Fate = field(default_factory=Fate)
     read_at: float = 0.0
     stirred_at: float = 0.0
     _dues: Dues | None = None
@@ -46,7 +48,7 @@ class Stage:
     def dues(self) -> Dues:
         """What is due; read again after anything was done."""
         if self._dues is None:
-            self._dues = read_dues()
+            self._dues = read_dues(self.clock.ahead)
         return self._dues
 
     def forget_dues(self) -> None:
@@ -59,6 +61,7 @@ class Beat(ABC):
 
     every: float
     phase = 0.0
+    part = ""  # of the site, in whose process it is done
 
     def __init__(self, stage: Stage) -> None:
         self.stage = stage
@@ -81,7 +84,14 @@ class Beat(ABC):
         due = self.due_at()
         if due is None or due > self.now + SAME:
             return
-        if not self.run():
+        try:
+            with self.stage.fate.acting(self.part):
+                did = self.run()
+        except BaseException:  # whoever died has done something before
+            self.stage.stirred_at = self.now
+            self.stage.forget_dues()
+            raise
+        if not did:
             return
         self.stage.forget_dues()
         if isinstance(self, Reading):
@@ -104,6 +114,7 @@ class Observing(Beat):
     """As `workloads.tasks.observe_due` and `observe_cluster`, over the transport of the lab and with its chance."""
 
     every = RHYTHM["workloads.tasks.observe_due"]
+    part = SITE + "observing"
 
     def due_at(self) -> float | None:
         """When the first cluster is due."""
@@ -129,6 +140,7 @@ class Reading(Beat):
     """`detectors.tasks.read_due`, and what the beat links to it."""
 
     every = RHYTHM["detectors.tasks.read_due"]
+    part = SITE + "reading"
 
     def due_at(self) -> float | None:
         """When the first attempt may be claimed."""
@@ -138,7 +150,8 @@ class Reading(Beat):
     def run(self) -> bool:
         """Read, judge, decide."""
         read_due()
-        decide_due()
+        with self.stage.fate.acting(Deciding.part):
+            decide_due()
         return True
 
 
@@ -146,6 +159,7 @@ class Judging(Beat):
     """`detectors.tasks.judge_due`."""
 
     every = RHYTHM["detectors.tasks.judge_due"]
+    part = SITE + "judging"
 
     def due_at(self) -> float | None:
         """When the first attempt is to be judged."""
@@ -161,6 +175,7 @@ class Deciding(Beat):
     """`advisor_api.tasks.decide_due`."""
 
     every = RHYTHM["advisor_api.tasks.decide_due"]
+    part = SITE + "deciding"
 
     def due_at(self) -> float | None:
         """When the first verdict is to be decided on."""
@@ -179,6 +194,7 @@ class Following(Beat):
     """
 
     every = RHYTHM["advisor_api.tasks.follow_open"]
+    part = SITE + "following"
 
     def __init__(self, stage: Stage) -> None:
         super().__init__(stage)
@@ -225,7 +241,8 @@ class Controlling(Beat):
         awake = [(one, shown) for one, shown, advised in self._concerned() if not one.hands.rests(shown, advised)]
         for one, shown in awake:
             one.introduced = True
-            one.hands.run_passes(shown)
+            with self.stage.fate.acting(CONTROLLER + one.cluster.settings.cluster_name):
+                one.hands.run_passes(shown)
         return bool(awake)
 
     def _concerned(self) -> list[tuple[Watched, Hashable, int]]:
@@ -233,6 +250,8 @@ class Controlling(Beat):
         given = self._given()
         concerned: list[tuple[Watched, Hashable, int]] = []
         for one in self.stage.watched.values():
+            if self.now < one.controller_from:
+                continue
             advice = given.get(one.key, [])
             if advice or one.hands.busy or not one.introduced:
                 concerned.append((one, (tuple(advice), one.listed()), len(advice)))
@@ -263,11 +282,13 @@ class Guarding(Beat):
         """Each has one look."""
         for one in list(self._active()):
             one.held = _holds(one)
-            one.hands.watchdog.run_pass()
+            with self.stage.fate.acting(WATCHDOG + one.cluster.settings.cluster_name):
+                one.hands.watchdog.run_pass()
         return True
 
     def _active(self) -> Iterator[Watched]:
-        return (one for one in self.stage.watched.values() if one.held or _holds(one))
+        there = (one for one in self.stage.watched.values() if self.now >= one.watchdog_from)
+        return (one for one in there if one.held or _holds(one))
 
 
 def _holds(one: Watched) -> bool:

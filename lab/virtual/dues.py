@@ -33,20 +33,20 @@ class Dues:
     moving: int
 
 
-def read_dues() -> Dues:
-    """What the database says now."""
+def read_dues(ahead: float = 0.0) -> Dues:
+    """What the database says now; the site's clock, by which it says it, is `ahead` seconds fast."""
     with connection.cursor() as cursor:
         cursor.execute(STATEMENT, [LONG_AGO, *OPEN])
         row = cursor.fetchone()
-    observe_at, read_at, judge_at, decide_at, expire_at = (_seconds(at) for at in row[:5])
+    observe_at, read_at, judge_at, decide_at, expire_at = (_seconds(at, ahead) for at in row[:5])
     return Dues(observe_at, read_at, judge_at, decide_at, expire_at, open_recoveries=row[5], moving=row[6])
 
 
-def _seconds(text: str | datetime | None) -> float | None:
+def _seconds(text: str | datetime | None, ahead: float) -> float | None:
     if text is None:
         return None
     at = datetime.fromisoformat(text) if isinstance(text, str) else text
-    return at.replace(tzinfo=UTC).timestamp()
+    return at.replace(tzinfo=UTC).timestamp() - ahead
 
 
 def _table(model: type[Model]) -> str:

@@ -2,10 +2,11 @@
 
 import os
 from collections.abc import Hashable
+from datetime import datetime
 from pathlib import Path
+from typing import Any
 
 from controller.advice import Mode
-from controller.clock import Clock
 from controller.config import (
     AdvisorSettings,
     ControllerSettings,
@@ -13,12 +14,14 @@ from controller.config import (
     Settings,
     WatchdogSettings,
 )
-from controller.journal import Journal
+from controller.journal import Journal, _bytes
 from controller.keys import KEYS
 from controller.loop import Controller
 from controller.plain import Voice
 from controller.watchdog import Watchdog
 from lab.virtual.advisor import URL, InProcessAdvisor
+from lab.virtual.clock import VirtualClock
+from lab.virtual.fate import Fate
 from schedulers.opening import open_scheduler
 from schedulers.slurm.commands import only_reads
 from schedulers.transport import Answer, RecordingTransport, Transport
@@ -36,33 +39,51 @@ class Changing(RecordingTransport):
         return self.inner.run(argv, seconds) if only_reads(argv) else super().run(argv, seconds)
 
 
-class Hands:
-    """Controller and watchdog of one cluster, in action mode, with a journal in `folder`."""
+class MortalJournal(Journal):
+    """The product's own, each line of which is a step that may be the last, or stay half."""
 
-    def __init__(self, cluster: Cluster, folder: Path, token: str, transport: Transport, clock: Clock) -> None:
+    def __init__(self, path: Path, now: datetime, fate: Fate) -> None:
+        self._fate = fate
+        super().__init__(path, now)
+
+    def _append(self, line: dict[str, Any]) -> None:
+        half = _bytes(line)[: len(_bytes(line)) // 2]
+        with self._fate.step("line", lambda: _torn(self._file, half, self._size)):
+            super()._append(line)
+
+
+class Hands:
+    """Controller and watchdog of one cluster, in action mode, with a journal in `folder`. `clock` is that of their
+    machine.
+    """
+
+    def __init__(
+        self, cluster: Cluster, folder: Path, token: str, transport: Transport, *, clock: VirtualClock, fate: Fate
+    ) -> None:
+        self._fate = fate
+        self.clock = clock
         self._settings = _settings(cluster, folder)
         _write_private(self._settings.advisor.token_file, token)
         self.transport = Changing(transport)
         self.said: list[str] = []
-        self._clock = clock
         self._name = cluster.name
+        self._voice = Voice(lambda line: self.said.append(f"{clock.now():%H:%M:%S} {line}"))
+        self._scheduler = open_scheduler("slurm", "", "", COMMAND_SECONDS, self.transport)
         self._start()
+        self.restart_watchdog()
 
     def _start(self) -> None:
-        settings, clock = self._settings, self._clock
+        settings, clock = self._settings, self.clock
         self._idle: Hashable = None
-        scheduler = open_scheduler("slurm", "", "", COMMAND_SECONDS, self.transport)
-        voice = Voice(lambda line: self.said.append(f"{clock.now():%H:%M:%S} {line}"))
-        self.journal = Journal(settings.controller.journal, clock.now())
+        self.journal = MortalJournal(settings.controller.journal, clock.now(), self._fate)
         self.controller = Controller(
             settings,
-            scheduler,
-            InProcessAdvisor(self._name, settings.advisor.token_file),
+            self._scheduler,
+            InProcessAdvisor(self._name, settings.advisor.token_file, self._fate),
             self.journal,
             clock=clock,
-            voice=voice,
+            voice=self._voice,
         )
-        self.watchdog = Watchdog(settings, scheduler, clock, voice)
 
     @property
     def busy(self) -> bool:
@@ -87,12 +108,16 @@ class Hands:
         rests = self.controller._resting
         if shown != self._idle or len(rests) < max(advised, 1) or not self.journal.entries.keys() <= rests.keys():
             return False
-        return self._clock.monotonic() < min(until for _, until in rests.values())
+        return self.clock.monotonic() < min(until for _, until in rests.values())
 
     def restart(self) -> None:
-        """Both were killed and are started again, with what the journal holds."""
+        """The controller was killed and is started again, with what the journal holds."""
         self.journal.close()
         self._start()
+
+    def restart_watchdog(self) -> None:
+        """The watchdog begins, or begins anew: it knows nothing."""
+        self.watchdog = Watchdog(self._settings, self._scheduler, self.clock, self._voice)
 
     def close(self) -> None:
         """Let go of the journal."""
@@ -118,6 +143,10 @@ def _settings(cluster: Cluster, folder: Path) -> Settings:
 def default_seconds(table: str, name: str) -> float:
     """The default of a key of the controller's configuration."""
     return float(next(key.default for key in KEYS[table] if key.name == name))
+
+
+def _torn(file: int, half: bytes, at: int) -> None:
+    os.pwrite(file, half, at)
 
 
 def _write_private(path: Path, text: str) -> None:

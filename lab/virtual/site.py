@@ -20,6 +20,7 @@ from lab.score.said import Said
 from lab.simulate.model import Cluster as Simulated
 from lab.virtual.beats import BEATS, Stage
 from lab.virtual.clock import VirtualClock
+from lab.virtual.fate import Fate
 from lab.virtual.said import said_of
 from lab.virtual.watched import Watched, watch
 from recovery_site.forgetting import forget
@@ -67,6 +68,20 @@ class VirtualSite:
         """The clock of everything on this site."""
         return self._stage.clock
 
+    @property
+    def fate(self) -> Fate:
+        """Who of the product dies, and when."""
+        return self._stage.fate
+
+    def set_clock(self, ahead: float) -> None:
+        """From now on the site's clock is so many seconds fast."""
+        self._stage.clock.ahead = ahead
+        self._stage.forget_dues()
+
+    def forget_dues(self) -> None:
+        """Something came from outside: what is due is looked up again."""
+        self._stage.forget_dues()
+
     def watched(self, name: str) -> Watched:
         """What belongs to one cluster that is watched."""
         return self._stage.watched[name]
@@ -101,6 +116,7 @@ class VirtualSite:
             poll_seconds=poll_seconds,
             policy=policy,
             clock=self._stage.clock,
+            fate=self._stage.fate,
             seed=self._seed,
         )
         self._stage.forget_dues()

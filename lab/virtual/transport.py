@@ -3,6 +3,7 @@
 from lab.simulate.lies import answer
 from lab.simulate.lies import seconds as answer_seconds
 from lab.simulate.model import Cluster
+from lab.simulate.times import shown_by
 from schedulers.transport import Answer, TimedOut
 
 EPOCH_SECONDS = "%s"  # the SLURM_TIME_FORMAT of the product's own transport
@@ -24,7 +25,8 @@ class InProcess:
         self.spent_seconds += min(takes, seconds)
         if takes > seconds:
             raise TimedOut(f"'{argv[0]}' did not answer within {seconds:g} s.")
-        code, out, err = answer(self._cluster, argv, EPOCH_SECONDS)
+        with shown_by(self._cluster.clock_at):
+            code, out, err = answer(self._cluster, argv, EPOCH_SECONDS)
         return Answer(code, _text(out), _text(err))
 
 

@@ -15,7 +15,8 @@ from advisor_api.tokens import issue
 from audit.actor_kind import ActorKind
 from audit.trail import Actor
 from lab.simulate.model import Cluster as Simulated
-from lab.virtual.clock import VirtualClock
+from lab.virtual.clock import OtherClock, VirtualClock
+from lab.virtual.fate import Fate
 from lab.virtual.hands import Hands
 from lab.virtual.transport import InProcess
 from schedulers.opening import open_scheduler
@@ -53,6 +54,8 @@ class Watched:
     random: Random
     introduced: bool = False  # its controller has made its first pass
     held: bool = False  # a job was held when the watchdog looked last
+    controller_from: float = 0.0  # before this true time nobody starts the controller again
+    watchdog_from: float = 0.0
 
     def listed(self) -> Hashable:
         """Everything that a listing of the jobs would show, and whether it would be shown truly."""
@@ -72,6 +75,7 @@ def watch(
     poll_seconds: float,
     policy: Mapping[str, Any] | None,
     clock: VirtualClock,
+    fate: Fate,
     seed: int,
 ) -> Watched:
     """Store the cluster in action mode, with a policy and a token, and give it hands.
@@ -101,6 +105,6 @@ def watch(
         key=row.pk,
         transport=transport,
         scheduler=open_scheduler(row.scheduler_kind, "", "", seconds, transport),
-        hands=Hands(row, own, token, transport, clock),
+        hands=Hands(row, own, token, transport, clock=OtherClock(clock), fate=fate),
         random=Random(f"{seed} {name}"),
     )

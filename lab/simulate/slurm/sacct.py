@@ -9,7 +9,7 @@ from lab.simulate.hostlist import fold
 from lab.simulate.jobs import AttemptRow
 from lab.simulate.model import Cluster
 from lab.simulate.slurm.options import VERSION, Answer, BadOption, Options, read
-from lab.simulate.times import moment, span, stamp
+from lab.simulate.times import moment, shown, span, stamp
 
 KNOWN = {
     "duplicates": "D",
@@ -147,7 +147,7 @@ def _rows(cluster: Cluster, options: Options) -> list[AttemptRow]:
         kept = {number: kept[number] for number in sorted({int(word) for word in words}) if number in kept}
     since = _since(options.get("starttime"), cluster.now)
     rows = [row for rows in kept.values() for row in (rows if options.has("duplicates") else rows[-1:])]
-    rows = [row for row in rows if row.ended_at is None or row.ended_at >= since]
+    rows = [row for row in rows if row.ended_at is None or shown(row.ended_at) >= since]
     return sorted(rows, key=lambda row: (row.submitted_at, row.index))
 
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from lab.simulate.jobs import PENDING, RUNNING
 from lab.simulate.model import Cluster
 from lab.simulate.slurm.options import VERSION, Answer, read
-from lab.simulate.times import stamp
+from lab.simulate.times import shown, stamp
 
 STARS = "*" * 55
 
@@ -14,7 +14,9 @@ def sdiag(cluster: Cluster, argv: Sequence[str]) -> Answer:
     """The answer of `sdiag`."""
     if read("sdiag", argv, {"all": "a", "version": "V"}).has("version"):
         return 0, f"slurm-wlm {VERSION}\n", ""
-    now, since = (f"{stamp(at, '%a %b %d %H:%M:%S %Y')} ({int(at)})" for at in (cluster.now, cluster.booted_at))
+    now, since = (
+        f"{stamp(at, '%a %b %d %H:%M:%S %Y')} ({int(shown(at))})" for at in (cluster.now, cluster.booted_at)
+    )
     waiting = sum(job.state == PENDING for job in cluster.jobs.values())
     running = sum(job.state == RUNNING for job in cluster.jobs.values())
     lines = [

@@ -1,181 +1,122 @@
-"""Is nothing done that must not be done, whatever comes at once? And does the checker see it when it is?"""
+"""Is nothing done that must not be done, whatever comes at once? And is a run the same again?"""
 
-import os
-from collections.abc import Callable
-from dataclasses import replace
+import json
+from collections import Counter
 from pathlib import Path
 
 import pytest
 from django.db import transaction
 
-from lab.simulate import commands
-from lab.simulate.demo import opt_in
-from lab.simulate.model import Cluster
-from lab.simulate.play import Fault, Play
-from lab.storms.checking import Checker, Killed
-from lab.storms.drawing import SECONDS, Plan, draw
-from lab.storms.running import START, live_through
-from lab.virtual.clock import VirtualClock
-from lab.virtual.transport import InProcess
+from lab.storms.drawing import draw, draw_site, site_of
+from lab.storms.hazards import DOWN, SECONDS, Event
+from lab.storms.keeping import TOGETHER, Sum, read_kept
+from lab.storms.running import Ran, Storm
+from tests.lab.storms.scenes import ECC, plan, play
 from workloads.mode import Mode
-from workloads.models import Cluster as Row
 
-SEEDS = (3, 6)
+SEEDS = (27, 32)
 """Short enough for every day; `python -m lab.storms` lives through a thousand."""
-PLAN = Plan(1, Mode.ACTION, 4, (), ())
+DEADLY = (
+    Event(2, "kill_worker", ("reading", "write", "4", "after")),
+    Event(3, "kill_worker", ("observing", "write", "3", "before")),
+    Event(5, "kill_worker", ("deciding", "write", "2", "before")),
+    Event(6, "kill_worker", ("answering", "write", "1", "after")),
+    Event(7, "kill_worker", ("judging", "write", "1", "after")),
+    Event(30, "clock_site", ("-7200",)),
+    Event(50, "clock_site", ("0",)),
+)
 
 
 @pytest.mark.django_db
 def test_nothing_forbidden_is_done(tmp_path: Path) -> None:
-    ran = live_through(SEEDS, tmp_path, 120)
+    storm = Storm([draw(seed) for seed in SEEDS], DEADLY, tmp_path)
+    ran = storm.live(100)
     assert [one.seed for one in ran] == list(SEEDS)
     assert [one.violations for one in ran] == [()] * len(SEEDS)
     assert sum(one.requeues for one in ran) >= 2, "nothing was done at all, so nothing was tried"
-    assert sum(one.kills for one in ran) >= 1
+    assert sum(storm.site.fate.deaths.values()) >= 3, "nobody died"
 
 
 @pytest.mark.django_db
 def test_a_seed_is_the_same_run_again(tmp_path: Path) -> None:
-    found = []
+    found: list[Ran] = []
+    killed = Event(4, "kill_controller", ("line", "4", "torn", "0"))
     for turn in ("a", "b"):
         with transaction.atomic():
-            found.append(live_through([3], tmp_path / turn, 45))
+            storm = Storm([plan(play(ECC), events=(killed,))], (DEADLY[0], *DEADLY[2:5]), tmp_path / turn)
+            found += storm.live(45)
             transaction.set_rollback(True)
     assert found[0] == found[1]
+    assert found[0].requeues == 1
+    assert found[0].violations == ()
+    assert storm.site.fate.deaths["controller torn a line"] == 1
+    assert sum(storm.site.fate.deaths.values()) >= 4
 
 
 def test_plans_are_drawn_from_their_seed_alone() -> None:
     plans = [draw(seed) for seed in range(200)]
     assert plans == [draw(seed) for seed in range(200)]
     assert {plan.mode for plan in plans} == set(Mode)
-    done = {event.do for plan in plans for event in plan.events}
-    assert {"listing_empty", "listing_stale", "listing_slow", "kill", "sleep", "cancel", "node_drain"} <= done
-    assert all(event.at <= SECONDS for plan in plans for event in plan.events)
+    done = Counter(event.do for plan in plans for event in plan.events)
+    for do in ("listing_empty", "listing_stale", "listing_slow", "listing_error", "listing_garbled", "cancel"):
+        assert done[do], do
+    for do in (
+        "kill_controller",
+        "kill_watchdog",
+        "lose_answer",
+        "clock_scheduler",
+        "clock_controller",
+        "logs_stop",
+    ):
+        assert done[do], do
+    assert all(0 < event.at <= SECONDS for plan in plans for event in plan.events)
 
 
-Scene = Callable[..., tuple[Checker, Cluster]]
+def test_a_site_has_deaths_of_workers_and_clocks_that_go_back() -> None:
+    events = [event for first in range(0, 400, TOGETHER) for event in draw_site(first)]
+    assert {event.words[0] for event in events if event.do == "kill_worker"} >= {"reading", "deciding", "answering"}
+    assert min(float(event.words[0]) for event in events if event.do == "clock_site") == -7200
+    assert "60" in {f"{seconds:.0f}" for seconds in DOWN}
 
 
-@pytest.fixture
-def scene(db: None) -> Scene:
-    """`scene(fault, …)`: a checker before a cluster with one job that has run for a minute."""
-
-    def make(*faults: Fault, plan: Plan = PLAN, comment: str = "", **play: object) -> tuple[Checker, Cluster]:
-        cluster = Cluster(START, plan.settings(os.getuid()))
-        clock = VirtualClock(START)
-        checker = Checker(plan, InProcess(cluster), cluster, clock)
-        Row.objects.create(name=plan.name, environment=plan.name)
-        cluster.submit(Play(nodes=2, steps=1000, faults=faults, comment=comment or opt_in("e"), **play))  # type: ignore[arg-type]
-        clock.seconds += 60
-        cluster.advance(clock.seconds)
-        return checker, cluster
-
-    return make
+def test_seeds_live_on_sites() -> None:
+    assert site_of(0) == site_of(TOGETHER - 1) == range(TOGETHER)
+    assert site_of(TOGETHER).start == TOGETHER
 
 
-ECC = Fault("ecc", step=20, attempt=0)
-REQUEUE = ("scontrol", "requeuehold", "1")
+def line(seed: int, *violations: str) -> dict[str, object]:
+    return {
+        "seed": seed,
+        "mode": "action",
+        "jobs": 2,
+        "commands": 4,
+        "requeues": 1,
+        "advice": {"restart": 1},
+        "exclusions": 1,
+        "events": {"lose_answer": 1},
+        "violations": violations,
+    }
 
 
-def asked(checker: Checker, *calls: tuple[str, ...]) -> str:
-    for call in calls:
-        checker.run(call, 10.0)
-    return " ".join(checker.finish())
+def site_line(first: int) -> dict[str, object]:
+    return {"site": first, "deaths": {"site after a commit": 2}, "events": {"clock_site": 1}, "seconds": 60.0}
 
 
-def test_a_restart_of_a_failed_job_is_right(scene: Scene) -> None:
-    assert asked(scene(ECC)[0], REQUEUE, ("scontrol", "update", "JobId=1", "ExcNodeList=n02")) == ""
+def test_a_series_goes_on_where_it_was_stopped(tmp_path: Path) -> None:
+    whole = [line(seed) for seed in range(TOGETHER)] + [site_line(0)]
+    torn = [line(seed) for seed in range(TOGETHER, TOGETHER + 3)]
+    file = tmp_path / "kept"
+    file.write_text("".join(json.dumps(one) + "\n" for one in whole + torn) + '{"seed": 2')
+    kept = read_kept(file)
+    assert [lines[-1]["site"] for lines in kept] == [0]
+    assert read_kept(tmp_path / "none") == []
 
 
-WRONG: list[tuple[str, tuple[Fault, ...], dict[str, object], tuple[tuple[str, ...], ...], str]] = [
-    ("a healthy job is restarted", (), {}, (REQUEUE,), "a requeue of a job that is RUNNING, struck: False"),
-    ("a healthy job is cancelled", (), {}, (("scancel", "1"),), "a healthy job was cancelled"),
-    (
-        "a cancelled job is restarted",
-        (Fault("cancel", step=20),),
-        {},
-        (REQUEUE,),
-        "a requeue of a job that is CANCELLED",
-    ),
-    (
-        "a job that reached its limit",
-        (),
-        {"time_limit_seconds": 20},
-        (REQUEUE,),
-        "a requeue of a job that is TIMEOUT",
-    ),
-    (
-        "in monitor mode",
-        (ECC,),
-        {"plan": replace(PLAN, mode=Mode.MONITOR)},
-        (REQUEUE,),
-        "a command in monitor mode",
-    ),
-    (
-        "in approve mode",
-        (ECC,),
-        {"plan": replace(PLAN, mode=Mode.APPROVE)},
-        (REQUEUE,),
-        "a command in approve mode",
-    ),
-    ("without opt-in", (ECC,), {"comment": "x"}, (REQUEUE,), "a job that did not opt in"),
-    (
-        "a foreign hold is released",
-        (ECC,),
-        {},
-        (REQUEUE, ("scontrol", "release", "1")),
-        "a release of a hold that is not ours",
-    ),
-    (
-        "too few nodes are left",
-        (ECC,),
-        {},
-        (REQUEUE, ("scontrol", "update", "JobId=1", "ExcNodeList=n01,n02,n03")),
-        "fewer nodes are left than the job needs",
-    ),
-    (
-        "held for ever",
-        (ECC,),
-        {},
-        (REQUEUE, ("scontrol", "update", "JobId=1", f"AdminComment=rekindle/1 g=1 r=1 until={START - 100:.0f}")),
-        "job 1 is still held by us, 160 s late",
-    ),
-    (
-        "a node is touched",
-        (ECC,),
-        {},
-        (("scontrol", "update", "NodeName=n01", "State=DRAIN", "Reason=x"),),
-        "a command that is about no job",
-    ),
-]
-
-
-@pytest.mark.parametrize(("faults", "more", "calls", "said"), [pytest.param(*row[1:], id=row[0]) for row in WRONG])
-def test_what_is_wrong_is_seen(
-    scene: Scene, faults: tuple[Fault, ...], more: dict[str, object], calls: tuple[tuple[str, ...], ...], said: str
-) -> None:
-    assert said in asked(scene(*faults, **more)[0], *calls)
-
-
-def test_the_same_attempt_twice_and_a_storm_are_seen(scene: Scene) -> None:
-    checker, _ = scene(ECC)
-    checker.requeues += [(START + at, job, 0) for at, job in ((1, 7), (2, 7), (3, 8), (4, 9))]
-    said = " ".join(checker.finish())
-    assert "attempt 7-0 was requeued 2 times" in said
-    assert "4 restarts within 600 s" in said
-
-
-def test_a_command_that_is_refused_did_nothing(scene: Scene) -> None:
-    checker, cluster = scene(Fault("cancel", step=20))
-    refused = commands.answer(cluster, ("scontrol", "requeuehold", "99"))
-    assert refused[0] != 0
-    assert asked(checker, ("scontrol", "requeuehold", "99")) == ""
-
-
-@pytest.mark.parametrize(("when", "restarts"), [("before", 0), ("after", 1)])
-def test_a_kill_strikes_before_or_after_the_effect(scene: Scene, when: str, restarts: int) -> None:
-    checker, cluster = scene(ECC)
-    checker.kill = when
-    with pytest.raises(Killed):
-        checker.run(REQUEUE, 10.0)
-    assert (cluster.jobs[1].restarts, checker.dead) == (restarts, True)
+def test_the_sum_says_what_happened() -> None:
+    found = Sum()
+    found.take([line(0), line(1, "[1] something"), site_line(0)])
+    assert found.violations == ["seed 1: [1] something"]
+    table = found.table()
+    assert "| restarts | 2 |" in table
+    assert "| site killed | 2: 2 after a commit |" in table
+    assert "| **violations** | **1** |" in table
