@@ -43,6 +43,35 @@ class Migration(migrations.Migration):
                 ),
                 ("scheduler_kind", models.CharField(choices=[("slurm", "Slurm")], default="slurm", max_length=16)),
                 (
+                    "scheduler_transport",
+                    models.CharField(
+                        choices=[("local", "Commands of this machine"), ("ssh", "Over SSH")],
+                        default="local",
+                        help_text="How the scheduler's commands are run.",
+                        max_length=8,
+                    ),
+                ),
+                (
+                    "ssh_address",
+                    models.CharField(
+                        blank=True,
+                        default="",
+                        help_text="e.g. rekindle@login01.example.org, or with :PORT; the account has the forced command.",
+                        max_length=300,
+                        validators=[workloads.validators.ssh_address],
+                    ),
+                ),
+                (
+                    "ssh_credential",
+                    models.CharField(
+                        blank=True,
+                        default="",
+                        help_text="NAME of files in the credentials folder: NAME (a key), NAME.known_hosts; NAME-cert.pub if any.",
+                        max_length=64,
+                        validators=[workloads.log_stores.credential_name],
+                    ),
+                ),
+                (
                     "scheduler_path",
                     models.CharField(
                         blank=True,
