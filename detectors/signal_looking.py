@@ -29,11 +29,11 @@ from detectors.site_catalogues import site_catalogues
 from detectors.store_asking import Ask, asking, place_of
 from detectors.store_gathering import names_of
 from detectors.turned import context_of
-from schedulers.opening import open_scheduler
 from schedulers.port import SchedulerError
 from schedulers.states import FINAL, LIVE, JobState
 from workloads.limits import effective_limits
 from workloads.models import Attempt, Cluster, Job, Node
+from workloads.scheduler_ways import scheduler_of
 
 JOBS_KNOWN = 5_000  # newest ones, by whose numbers labels are recognised
 NODES_KNOWN = 65_536
@@ -116,8 +116,7 @@ def _scheduler(cluster: Cluster, now: datetime, clock: Clock) -> SchedulerFacts:
     unseen = cluster.cannot_see_reason if cluster.cannot_see_since else ""
     seconds, begun = min(settings.REKINDLE["REKINDLE_COMMAND_SECONDS"], SECONDS), clock()
     try:
-        path, config = cluster.scheduler_path, cluster.scheduler_config
-        said = open_scheduler(cluster.scheduler_kind, path, config, seconds).now()
+        said = scheduler_of(cluster, seconds).now()
     except (SchedulerError, ValueError) as error:
         return SchedulerFacts(str(error), None, cluster.seen_at, unseen)
     ahead = (said - now).total_seconds() - (clock() - begun)

@@ -46,7 +46,10 @@ SOCKET_ROOM = 104 - 17 - 14  # bytes of a folder's name: unix sockets hold 107, 
 
 _HOST = re.compile(r"[A-Za-z0-9_](?:[A-Za-z0-9._-]{0,252}[A-Za-z0-9])?\Z|[0-9A-Fa-f:]{2,39}\Z")
 _USER = re.compile(r"[A-Za-z_][A-Za-z0-9._-]{0,31}\Z")
-_ADDRESS = re.compile(r"(?P<user>[^@]*)@(?:\[(?P<six>[0-9A-Fa-f:]+:[0-9A-Fa-f:]*)\]|(?P<host>[^:]*))(?::(?P<port>\d{1,5}))?\Z", re.ASCII)
+_ADDRESS = re.compile(
+    r"(?P<user>[^@]*)@(?:\[(?P<six>[0-9A-Fa-f:]+:[0-9A-Fa-f:]*)\]|(?P<host>[^:]*))(?::(?P<port>\d{1,5}))?\Z",
+    re.ASCII,
+)
 
 
 @dataclass(frozen=True)

@@ -45,6 +45,15 @@ SEEN = (
     "scheduler_tested",
     "min_job_age_seconds",
 )
+SCHEDULER = (
+    "scheduler_kind",
+    "scheduler_transport",
+    "ssh_address",
+    "ssh_credential",
+    "scheduler_path",
+    "scheduler_config",
+    "partitions",
+)
 
 
 @admin.register(Cluster)
@@ -66,7 +75,7 @@ class ClusterAdmin(ClusterBase):
     search_fields = ("name", "environment")
     fieldsets = (
         (None, {"fields": ("name", "environment", "enabled", "poll_seconds")}),
-        ("Scheduler", {"fields": ("scheduler_kind", "scheduler_path", "scheduler_config", "partitions")}),
+        ("Scheduler", {"fields": SCHEDULER}),
         ("Logs", {"fields": ("log_roots", "log_patterns", "detector_limits")}),
         ("Log store, instead of files", {"fields": STORE}),
         ("Metrics of GPUs, adapters and hosts", {"fields": METRICS}),

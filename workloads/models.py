@@ -16,7 +16,14 @@ from workloads.log_stores import (
 from workloads.metric_sources import metrics_labels, metrics_mistakes, metrics_selector
 from workloads.mode import Mode
 from workloads.phase import Phase
-from workloads.validators import absolute_paths, detector_limits, log_patterns, plain_names
+from workloads.validators import (
+    absolute_paths,
+    detector_limits,
+    log_patterns,
+    plain_names,
+    ssh_address,
+    ssh_mistakes,
+)
 
 
 class Cluster(models.Model):
@@ -31,6 +38,26 @@ class Cluster(models.Model):
         max_length=64, default="default", help_text="Matched by the controller's environmentPattern."
     )
     scheduler_kind = models.CharField(max_length=16, choices=[("slurm", "Slurm")], default="slurm")
+    scheduler_transport = models.CharField(
+        max_length=8,
+        choices=[("local", "Commands of this machine"), ("ssh", "Over SSH")],
+        default="local",
+        help_text="How the scheduler's commands are run.",
+    )
+    ssh_address = models.CharField(
+        max_length=300,
+        blank=True,
+        default="",
+        validators=[ssh_address],
+        help_text="e.g. rekindle@login01.example.org, or with :PORT; the account has the forced command.",
+    )
+    ssh_credential = models.CharField(
+        max_length=64,
+        blank=True,
+        default="",
+        validators=[credential_name],
+        help_text="NAME of files in the credentials folder: NAME (a key), NAME.known_hosts; NAME-cert.pub if any.",
+    )
     scheduler_path = models.CharField(
         max_length=512,
         blank=True,
@@ -181,8 +208,8 @@ class Cluster(models.Model):
         return self.name
 
     def clean(self) -> None:
-        """Refuse a log store or metrics that are only half described, and a log store beside files."""
-        if mistakes := {**store_mistakes(self), **metrics_mistakes(self)}:
+        """Refuse a log store, metrics or SSH that are only half described, and a log store beside files."""
+        if mistakes := {**store_mistakes(self), **metrics_mistakes(self), **ssh_mistakes(self)}:
             raise ValidationError(mistakes)
 
 

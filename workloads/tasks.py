@@ -7,9 +7,9 @@ from celery import shared_task
 from django.conf import settings
 from django.utils import timezone
 
-from schedulers.opening import open_scheduler
 from workloads.models import Cluster
 from workloads.observing import observe
+from workloads.scheduler_ways import scheduler_of
 from workloads.sweeping import thin_due
 from workloads.turns import Turn, claim_due, end_turn
 
@@ -30,8 +30,7 @@ def observe_cluster(cluster_id: int, until: str) -> None:
     cluster = Cluster.objects.get(pk=cluster_id)
     try:
         seconds = settings.REKINDLE["REKINDLE_COMMAND_SECONDS"]
-        kind, path, config = cluster.scheduler_kind, cluster.scheduler_path, cluster.scheduler_config
-        observe(cluster, open_scheduler(kind, path, config, seconds), began_at)
+        observe(cluster, scheduler_of(cluster, seconds), began_at)
     finally:
         turn = Turn(cluster_id, datetime.fromisoformat(until))
         end_turn(turn, began_at, timezone.now(), random.SystemRandom().random)

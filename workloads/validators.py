@@ -6,6 +6,7 @@ from typing import Any
 
 from django.core.exceptions import ValidationError
 
+from schedulers.ssh_transport import read_address
 from workloads.limits import DEFAULT_LIMITS
 
 NO_LOGS_BELOW = ("/dev", "/proc", "/sys")  # what looks like a file there is a device or a process
@@ -34,6 +35,22 @@ def log_patterns(value: Any) -> None:
     for item in _strings(value):
         if "\0" in item or len(item) > 1024:
             raise ValidationError(f"{item[:40]!r} is not a usable path pattern.")
+
+
+def ssh_address(value: Any) -> None:
+    """An account on a host."""
+    try:
+        read_address(str(value))
+    except ValueError as error:
+        raise ValidationError(str(error)) from error
+
+
+def ssh_mistakes(cluster: Any) -> dict[str, str]:
+    """By field what is missing for SSH, or given without it."""
+    wanted = {"ssh_address": cluster.ssh_address, "ssh_credential": cluster.ssh_credential}
+    if cluster.scheduler_transport == "ssh":
+        return {name: "Is needed to reach the scheduler over SSH." for name, value in wanted.items() if not value}
+    return {name: "Is of use over SSH only." for name, value in wanted.items() if value}
 
 
 def detector_limits(value: Any) -> None:

@@ -20,6 +20,7 @@ def fields(**changed: Any) -> dict[str, Any]:
         "enabled": "on",
         "poll_seconds": "15.0",
         "scheduler_kind": "slurm",
+        "scheduler_transport": "local",
         "scheduler_path": "",
         "scheduler_config": "",
         "partitions": "[]",

@@ -22,12 +22,12 @@ from audit.trail import Actor, Entry, record
 from detectors.signal_looking import look_at_source
 from detectors.signals.grade import Grade
 from recovery_site.forgetting import forget
-from schedulers.opening import open_scheduler
 from schedulers.port import SchedulerError
 from workloads.log_stores import MAPPED, STORE_KINDS
 from workloads.metric_sources import DEFAULT_LABELS
 from workloads.mode import Mode
 from workloads.models import Cluster
+from workloads.scheduler_ways import scheduler_of
 from workloads.subjects import subject_of_cluster
 
 LONGEST_PAUSE = 30 * 24 * 60  # minutes
@@ -48,6 +48,8 @@ class Command(BaseCommand):
             "--scheduler-path", default="", help="folder of the scheduler's commands; default: the PATH"
         )
         add.add_argument("--scheduler-config", default="", help="SLURM_CONF; default: the site's own")
+        add.add_argument("--ssh", default="", metavar="USER@HOST", help="run the scheduler's commands there")
+        add.add_argument("--ssh-credential", default="", metavar="NAME", help="files in the credentials folder")
         add.add_argument("--partition", action="append", default=[], help="watch only this one; may be repeated")
         add.add_argument("--log-root", action="append", default=[], help="folder below which logs may be read")
         add.add_argument("--log-pattern", action="append", default=[], help="e.g. /logs/%%u/%%x_%%j_%%t.log")
@@ -96,6 +98,9 @@ class Command(BaseCommand):
         cluster = Cluster(
             name=options["name"],
             environment=options["environment"],
+            scheduler_transport="ssh" if options["ssh"] else "local",
+            ssh_address=options["ssh"],
+            ssh_credential=options["ssh_credential"],
             scheduler_path=options["scheduler_path"],
             scheduler_config=options["scheduler_config"],
             partitions=options["partition"],
@@ -137,12 +142,7 @@ class Command(BaseCommand):
 
     def _look(self, options: dict[str, Any]) -> None:
         cluster = Cluster.objects.get(name=options["name"])
-        scheduler = open_scheduler(
-            cluster.scheduler_kind,
-            cluster.scheduler_path,
-            cluster.scheduler_config,
-            settings.REKINDLE["REKINDLE_COMMAND_SECONDS"],
-        )
+        scheduler = scheduler_of(cluster, settings.REKINDLE["REKINDLE_COMMAND_SECONDS"])
         limits, jobs, nodes = scheduler.limits(), scheduler.jobs().jobs, scheduler.nodes()
         tested = "" if limits.tested else " (outputs of this version are untested)"
         self.stdout.write(f"Slurm {limits.version}{tested}, cluster {limits.cluster_name}")
