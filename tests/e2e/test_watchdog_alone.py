@@ -62,7 +62,7 @@ def kill_all(here: Watched) -> None:
     for running in here.site.processes.values():
         with contextlib.suppress(ProcessLookupError):
             os.killpg(running.process.pid, signal.SIGKILL)
-        running.process.wait(10)
+        running.end(signal.SIGKILL)
 
 
 def test_a_held_job_runs_and_a_users_stays_held(
