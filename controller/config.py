@@ -81,14 +81,6 @@ class WatchdogSettings:
 
 
 @dataclass(frozen=True)
-class PushSettings:
-    """Whether what the scheduler shows is sent to the site, and how often."""
-
-    enabled: bool = False
-    poll_seconds: float = 15.0
-
-
-@dataclass(frozen=True)
 class Settings:
     """The whole file. `ssh` is there when the transport is ssh."""
 
@@ -98,7 +90,6 @@ class Settings:
     scheduler: SchedulerSettings
     controller: ControllerSettings
     watchdog: WatchdogSettings
-    push: PushSettings = PushSettings()
     ssh: SshPlace | None = None
     json_log: bool = False
     path: Path = Path()
@@ -132,7 +123,6 @@ def read_config(path: Path) -> Settings:
         scheduler=SchedulerSettings(**values["scheduler"]),
         controller=ControllerSettings(**values["controller"]),
         watchdog=WatchdogSettings(**values["watchdog"]),
-        push=PushSettings(**values["push"]),
         ssh=values["ssh"].get("place"),
         json_log=values["log"]["format"] == "json",
         path=path,

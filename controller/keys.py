@@ -129,10 +129,6 @@ KEYS: dict[str, tuple[Key, ...]] = {
         Key("folder", _place_or_none, "", "Folder for the connection's socket, ours alone; empty: one is made."),
     ),
     "log": (Key("format", _one_of("text", "json"), "text", "text: a line for people; json: an object a line."),),
-    "push": (
-        Key("enabled", _switch, False, "true: send what the scheduler shows to a site that cannot reach it."),
-        Key("poll_seconds", _seconds(1, 300), 15.0, "Time between two looks that are sent."),
-    ),
     "controller": (
         Key("enabled", _switch, True, "false: does nothing at all."),
         Key("mode", _mode("monitor", "observe", "approve", "action"), Mode.MONITOR, "The most it may ever do."),

@@ -18,7 +18,6 @@ HELP = {
     "rekindle_advisor_away": ("gauge", "1 while the Advisor does not answer."),
     "rekindle_watchdog_holds": ("gauge", "Jobs that are held by Rekindle."),
     "rekindle_watchdog_releases_total": ("counter", "Releases by the watchdog, by what became of them."),
-    "rekindle_pushes_total": ("counter", "Observations sent to the site, by outcome."),
 }
 
 
