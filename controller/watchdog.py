@@ -17,6 +17,7 @@ from controller.entries import Action, Entry
 from controller.exposing import exposed
 from controller.gates import own_gate
 from controller.journal import BadJournal, read_entries
+from controller.listing import Listings
 from controller.mark import read_comment
 from controller.measuring import Counting, Tally
 from controller.plain import Voice, log_to
@@ -41,6 +42,7 @@ class Watchdog:
         self._clock = clock
         self._voice = voice
         self._gate = own_gate(settings.watchdog, settings.environment)
+        self._listings = Listings(scheduler, clock, voice)
         self._sent: set[Attempt] = set()
         self._free: set[Attempt] = set()
 
@@ -63,22 +65,36 @@ class Watchdog:
 
     def run_pass(self) -> None:
         """One look; releases what is overdue."""
-        try:
-            rows = self._scheduler.jobs().jobs
-        except SchedulerError as error:
-            self._voice.once("scheduler", f"the scheduler cannot be seen: {error.reason}")
+        listed = self._listings.refresh()
+        if listed is None:
             return
-        self._voice.once("scheduler", "the scheduler answers")
         self._tally.passed(self._clock.monotonic())
-        self._remember(rows)
-        held = [row for row in rows if row.held and row.word != "SPECIAL_EXIT"]
+        if self._listings.fresh:
+            self._remember(tuple(listed.values()))
+        held = [row for row in listed.values() if row.held and row.word != "SPECIAL_EXIT"]
         entries = self._entries() if held else ()
         ends = {row: end for row in held if (end := _end_of_hold(row, entries)) is not None}
         now = self._now() if ends else self._clock.now()
         for row, end in ends.items():
-            if end <= now and not self._clock.stopping:
-                self._let_go(row, end)
+            if end <= now and not self._clock.stopping and (seen := self._seen_now(row)) is not None:
+                until = _end_of_hold(seen, entries)
+                if until is not None and until <= now:
+                    self._let_go(seen, until)
         self._tally.set("rekindle_watchdog_holds", len(ends))
+
+    def _seen_now(self, row: JobRow) -> JobRow | None:
+        """The job, asked about alone where the listing is older; `None` when that attempt is held no more."""
+        if self._listings.fresh:
+            return row
+        try:
+            seen = self._scheduler.job(row.number).row
+        except SchedulerError as error:
+            self._voice.once("single job", f"job {row.number} cannot be seen: {error.reason}")
+            return None
+        if (seen.number, seen.restarts) in self._sent and not seen.held:
+            self._free.add((seen.number, seen.restarts))
+        held = seen.held and seen.restarts == row.restarts and seen.word != "SPECIAL_EXIT"
+        return seen if held else None
 
     def _let_go(self, row: JobRow, end: datetime) -> None:
         attempt = (row.number, row.restarts)

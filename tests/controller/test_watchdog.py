@@ -17,7 +17,7 @@ from controller.keeping import keep
 from controller.mark import read_comment
 from controller.plain import Voice
 from controller.watchdog import Watchdog
-from schedulers.port import JobRow
+from schedulers.port import JobRow, Listing
 from schedulers.states import JobState
 from tests.controller.advisor import advice, wire
 from tests.controller.bench import Bench
@@ -136,8 +136,36 @@ def test_a_scheduler_that_is_away_is_unknown(yard: Yard) -> None:
     yard.at(305)
     assert yard.log == ["the scheduler cannot be seen: Unable to contact slurm controller"]
     yard.scheduler.down = False
-    yard.at(310)
+    yard.at(315)
     assert yard.released() == [12]
+
+
+def test_everything_is_listed_twice_in_30_seconds_at_most_and_a_hold_still_ends_in_time(yard: Yard) -> None:
+    listed: list[float] = []
+    plain = yard.scheduler.jobs
+
+    def noted() -> Listing:
+        listed.append(yard.clock.seconds)
+        return plain()
+
+    yard.scheduler.jobs = noted  # type: ignore[method-assign]
+    yard.scheduler.add(held())
+    released_at = None
+    for seconds in range(0, 400, 5):
+        yard.at(seconds)
+        if released_at is None and yard.released():
+            released_at = seconds
+    assert max(sum(at <= other <= at + 30 for other in listed) for at in listed) == 2
+    assert released_at is not None and 300 <= released_at <= 305
+
+
+def test_a_job_that_was_let_go_since_the_last_listing_is_left_alone(yard: Yard) -> None:
+    yard.scheduler.add(held())
+    yard.at(295)
+    yard.scheduler.change(12, state=JobState.RUNNING)
+    yard.at(300)
+    yard.at(305)
+    assert yard.released() == []
 
 
 def journalled(settings: Settings, *, marked: bool = False, refused: bool = False, finished: bool = False) -> None:
