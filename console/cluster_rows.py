@@ -17,6 +17,7 @@ from workloads.models import Attempt, Cluster
 
 _LIVE = [state.value for state in LIVE]
 _WAITING = [state.value for state in WAITING]
+LEAST_JOB_AGE_SECONDS = 120  # decisions 13; the controller says the same in its log
 
 _LEFT_OUT = {
     "nobody": "{} lines belong to no watched attempt.",
@@ -37,6 +38,17 @@ class ClusterRow:
     blind: int = 0
     in_recovery: int = 0
     pauses: tuple[Pause, ...] = field(default_factory=tuple)
+
+    @property
+    def forgets_too_early(self) -> str:
+        """What an operator should know of a site that forgets finished jobs too soon; "" when it does not."""
+        age = self.cluster.min_job_age_seconds
+        if age is None or age >= LEAST_JOB_AGE_SECONDS:
+            return ""
+        return (
+            f"The scheduler forgets a finished job after {age} s (MinJobAge). Below {LEAST_JOB_AGE_SECONDS} s a "
+            "decision or an approval may come too late to restart a job that failed."
+        )
 
 
 @dataclass(frozen=True)

@@ -103,6 +103,15 @@ def test_the_overview_says_how_every_cluster_stands(as_viewer: Client, rows: Sam
     assert "Not acted on: waits for approval" in text
 
 
+@pytest.mark.parametrize(("age", "told"), [(119, True), (120, False), (300, False), (None, False)])
+def test_a_site_that_forgets_finished_jobs_too_early_is_told(
+    as_viewer: Client, rows: Sample, age: int | None, told: bool
+) -> None:
+    Cluster.objects.update(min_job_age_seconds=age)
+    text = as_viewer.get(reverse("cluster", args=[rows.cluster.name])).content.decode()
+    assert ("forgets a finished job after 119 s (MinJobAge)" in text) is told
+
+
 def test_a_worker_that_stopped_is_not_shown_as_a_healthy_cluster(as_viewer: Client, rows: Sample) -> None:
     Cluster.objects.filter(name="demo").update(seen_at=rows.unseen.seen_at)
     assert "Nobody is looking" in as_viewer.get(reverse("overview")).content.decode()
