@@ -2,7 +2,7 @@
 
 `python -m benchmarks.cascade [--lines N[,N…]] [--seed S] [--kinds WORD]`. Each kind (`benchmarks.cascades`) is read
 twice, each time by a process of its own: by the site's worker (4 MiB of a log a turn: found, read, all detectors,
-rows on SQLite, then the verdict), and by `manage.py diagnose`. *read → verdict*: from the end of the last turn to
+rows on SQLite, then the verdict), and by `./run diagnose`. *read → verdict*: from the end of the last turn to
 the stored verdict. *last byte*: from the moment at which the last byte left the file, the detectors of the last
 turn in it; *of a core*: the same as processor time, which no other load changes. *memory*: the most that the worker
 had resident, and of `diagnose` all its processes, shared pages once.
@@ -87,10 +87,10 @@ def by_worker(kind: Kind, cluster: Cluster, log: Path) -> Measured:
 
 
 def by_diagnose(kind: Kind, cluster: Cluster, log: Path) -> Measured:
-    """Read by `manage.py diagnose`, with what the scheduler says of the job."""
+    """Read by `diagnose`, with what the scheduler says of the job."""
     accounting = log.with_name("sacct.json")
     accounting.write_text(json.dumps(_sacct(kind, cluster)))
-    words = [sys.executable, "manage.py", "diagnose", str(log), "--json", "--scheduler", str(accounting)]
+    words = [sys.executable, "-m", "advisor_api.diagnosing", str(log), "--json", "--scheduler", str(accounting)]
     began = time.monotonic()
     peak = 0.0
     with (

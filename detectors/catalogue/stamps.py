@@ -18,9 +18,8 @@ placed wrongly can never make a hang.
 import functools
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from typing import Any, NamedTuple
 
 from detectors.catalogue.digits import blind
 
@@ -70,9 +69,11 @@ _Clock = tuple[int, int, int, int]
 """Hour, minute, second, microsecond."""
 
 
-@dataclass(frozen=True, slots=True)
-class Stamp:
-    """A time that a line shows. `wall` is aware when the line names its zone. `form` is the format's name."""
+class Stamp(NamedTuple):
+    """A time that a line shows; a named tuple, as all that is made for each line.
+
+    `wall` is aware when the line names its zone. `form` is the format's name.
+    """
 
     wall: datetime
     form: str
