@@ -101,7 +101,7 @@ class Playing:
         if held or not all(self._settled(number) for number in self.scene.jobs):
             return False
         said = self._said()
-        return not _open_restarts(said) and not unanswered(self.case, self.deeds(), said)
+        return not open_restarts(said, time.time()) and not unanswered(self.case, self.deeds(), said)
 
     def end(self) -> Result:
         """Read what was said, cancel what still runs, and give the result."""
@@ -202,7 +202,13 @@ def unanswered(case: Case, deeds: Sequence[truth.Injected], said: Said) -> bool:
     )
 
 
-def _open_restarts(said: Said) -> bool:
-    """Whether a restart is advised and not carried out yet, for the newest attempt of a job."""
+def open_restarts(said: Said, now: float) -> bool:
+    """Whether a restart is advised for the newest attempt of a job, and not carried out yet or only just.
+
+    The listing is older than what was said: on a busy machine a job stands in it as held that was released since.
+    """
     newest = {one.job: one for one in said.advice}
-    return any(one.did in RESTARTS and one.acknowledged_at is None for one in newest.values())
+    restarts = (one for one in newest.values() if one.did in RESTARTS)
+    return any(
+        one.acknowledged_at is None or now - one.acknowledged_at.timestamp() < SETTLED_SECONDS for one in restarts
+    )

@@ -1,12 +1,12 @@
-"""Is a case watched until the product has answered each attempt that was struck?"""
+"""Is a case watched until the product has answered each attempt that was struck, and has done what it advised?"""
 
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
 from lab.cases.case import Case, Did, Sort
-from lab.real.playing import unanswered
+from lab.real.playing import SETTLED_SECONDS, open_restarts, unanswered
 from lab.score.said import Advised, Said
 from lab.truth import Injected
 from tests.lab.real.making import a_case
@@ -41,3 +41,19 @@ def advised(*attempts: int) -> Said:
 )
 def test_unanswered(name: str, case: Case, deeds: list[Injected], said: Said, waits: bool) -> None:
     assert unanswered(case, deeds, said) is waits, name
+
+
+@pytest.mark.parametrize(
+    ("name", "did", "acknowledged_before", "waits"),
+    [
+        ("a restart that nobody has carried out", Did.RESTART, None, True),
+        ("one that was carried out after the listing", Did.RESTART_EXCLUDE, 0.5, True),
+        ("one that any listing shows by now", Did.RESTART, SETTLED_SECONDS + 1, False),
+        ("a stop needs no listing", Did.STOP, None, False),
+    ],
+)
+def test_open_restarts(name: str, did: Did, acknowledged_before: float | None, waits: bool) -> None:
+    at = None if acknowledged_before is None else NOW - timedelta(seconds=acknowledged_before)
+    earlier = Advised(7, 0, Did.RESTART, (), "a rule", NOW)
+    said = Said(advice=(earlier, Advised(7, 1, did, (), "a rule", NOW, at)))
+    assert open_restarts(said, NOW.timestamp()) is waits, name
