@@ -45,6 +45,7 @@ class Watchdog:
         self._listings = Listings(scheduler, clock, voice)
         self._sent: set[Attempt] = set()
         self._free: set[Attempt] = set()
+        self._due: dict[tuple[Attempt, datetime], float] = {}  # by our monotonic clock, which nobody sets back
 
     def run(self) -> None:
         """Look after look until asked to stop."""
@@ -74,11 +75,10 @@ class Watchdog:
         held = [row for row in listed.values() if row.held and row.word != "SPECIAL_EXIT"]
         entries = self._entries() if held else ()
         ends = {row: end for row in held if (end := _end_of_hold(row, entries)) is not None}
-        now = self._now() if ends else self._clock.now()
-        for row, end in ends.items():
-            if end <= now and not self._clock.stopping and (seen := self._seen_now(row)) is not None:
+        for row, end in self._overdue(ends):
+            if not self._clock.stopping and (seen := self._seen_now(row)) is not None:
                 until = _end_of_hold(seen, entries)
-                if until is not None and until <= now:
+                if until is not None and until <= end:
                     self._let_go(seen, until)
         self._tally.set("rekindle_watchdog_holds", len(ends))
 
@@ -95,6 +95,18 @@ class Watchdog:
             self._free.add((seen.number, seen.restarts))
         held = seen.held and seen.restarts == row.restarts and seen.word != "SPECIAL_EXIT"
         return seen if held else None
+
+    def _overdue(self, ends: dict[JobRow, datetime]) -> list[tuple[JobRow, datetime]]:
+        """Holds that are over by the scheduler's clock, or by the time that was left of them when first seen.
+
+        A clock that is set back in the middle prolongs no hold.
+        """
+        now, passed = (self._now() if ends else self._clock.now()), self._clock.monotonic()
+        keys = {row: ((row.number, row.restarts), end) for row, end in ends.items()}
+        self._due = {
+            key: self._due.get(key, passed + (ends[row] - now).total_seconds()) for row, key in keys.items()
+        }
+        return [(row, end) for row, end in ends.items() if end <= now or self._due[keys[row]] <= passed]
 
     def _let_go(self, row: JobRow, end: datetime) -> None:
         attempt = (row.number, row.restarts)

@@ -71,6 +71,27 @@ def test_a_marked_job_is_let_go_after_its_hold_and_not_before(yard: Yard) -> Non
     assert [command[0] for command in yard.scheduler.commands] == ["release"]
 
 
+def test_a_clock_that_is_set_back_prolongs_no_hold(yard: Yard, monkeypatch: pytest.MonkeyPatch) -> None:
+    yard.scheduler.add(held())
+    yard.at(10)
+    back = timedelta(hours=2)
+    monkeypatch.setattr(yard.scheduler, "now", lambda: yard.clock.now() - back)
+    yard.at(299)
+    assert yard.released() == []
+    yard.at(301)
+    assert yard.released() == [12]
+
+
+def test_another_hold_of_the_same_attempt_has_its_own_time(yard: Yard) -> None:
+    yard.scheduler.add(held())
+    yard.at(10)
+    yard.scheduler.add(held(comment=f"rekindle/1 g=1 r=1 until={UNTIL + 600}"))
+    yard.at(301)
+    assert yard.released() == []
+    yard.at(901)
+    assert yard.released() == [12]
+
+
 LEFT_ALONE = {
     "no mark": held(comment=""),
     "held by its user": held(comment="", reason="JobHeldUser"),
