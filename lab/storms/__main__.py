@@ -3,6 +3,7 @@
 import argparse
 import json
 import os
+import signal
 import sys
 import tempfile
 from collections.abc import Sequence
@@ -52,6 +53,9 @@ def main(arguments: Sequence[str]) -> int:
     )
     parser.add_argument("--processes", type=int, default=len(os.sched_getaffinity(0)), help="side by side")
     parser.add_argument("--keep", type=Path, help="file of JSON lines; sites that stand in it are not repeated")
+    parser.add_argument(
+        "--page", type=Path, help="Markdown file that the sum is written to, when all were lived through"
+    )
     told = parser.parse_args(arguments)
     if not 1 <= told.runs <= MOST_RUNS or told.processes < 1 or told.first < 0:
         parser.error(f"--runs is from 1 to {MOST_RUNS}, --processes from 1, --first from 0")
@@ -62,6 +66,7 @@ def main(arguments: Sequence[str]) -> int:
             heard.take(lines, keep=False)
     left = [site for site in wanted if site not in heard.sum.sites]
     children = Children()
+    signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(143))  # so that no site outlives us
     with ThreadPoolExecutor(told.processes) as pool:
         try:
             list(pool.map(lambda site: _live(site, heard, children), left))
@@ -70,6 +75,8 @@ def main(arguments: Sequence[str]) -> int:
     sys.stdout.write(heard.sum.table() + "\n")
     if len(heard.sum.sites) < len(wanted):
         return 2
+    if told.page:
+        told.page.write_text(heard.sum.page(f"python -m lab.storms --runs {told.runs} --first {first}"))
     return int(bool(heard.sum.violations))
 
 

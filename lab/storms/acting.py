@@ -31,7 +31,9 @@ def happen(run: "Run", event: Event) -> None:
     before = set(run.cluster.nodes[event.words[0]].jobs) if event.do.startswith("node_") else set()
     deed = act(run.cluster, event.do, event.words, run.numbers)
     for number in before | set(deed.jobs):
-        job = run.cluster.jobs[number]
+        job = run.cluster.jobs.get(number)
+        if job is None:  # forgotten since
+            continue
         if event.do in TOUCHING:
             run.touched |= {(number, job.restarts), (number, job.restarts - 1)}
         if event.do in HOLDING:

@@ -10,6 +10,14 @@ from typing import Any
 TOGETHER = 20
 """Runs side by side on one site: they share its workers, its clock and what happens to them."""
 
+HEAD = """# Storms: was anything done that must not be done?
+
+Runs by chance on the simulated cluster, each command and everything stored judged by the truth
+([how](../docs/lab.md#storms)). Made by `{command} --page benchmarks/storms.md`;
+`--first SEED --runs 1` lives through the site of a seed again.
+
+"""
+
 
 @dataclass
 class Sum:
@@ -39,6 +47,16 @@ class Sum:
             self.advice.update(line["advice"])
             self.counts.update({name: int(line[name]) for name in ("jobs", "commands", "requeues", "exclusions")})
             self.violations += [f"seed {line['seed']}: {violation}" for violation in line["violations"]]
+
+    def page(self, command: str) -> str:
+        """The table with the command that made it, and what was wrong."""
+        wrong = "".join(f"\n- {violation}" for violation in self.violations)
+        return (
+            HEAD.format(command=command)
+            + self.table()
+            + "\n"
+            + (f"\n## What was wrong\n{wrong}\n" if wrong else "")
+        )
 
     def table(self) -> str:
         """As Markdown."""
