@@ -7,7 +7,7 @@ findings is bounded; counts go on. What a finding says does not depend on how th
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import datetime
 from functools import partial
 from typing import Any
 
@@ -30,7 +30,6 @@ EVIDENCE_KEPT = 5
 OCCURRENCES_KEPT = 3  # of one cause, each survived but the last: the first two, and the newest
 NAMED_AT_MOST = 32  # ranks and hosts that a finding lists
 STEPS_TRAINED_ON = 3  # steps after a line about a hang that refute it, and after any cause that it was survived
-CLOCK_DOUBT = timedelta(seconds=5)  # ranks print out of step, and programs keep back what they print
 
 HANG = "hang"
 _CAUSES = (Role.ROOT, Role.CANDIDATE)
@@ -49,7 +48,6 @@ class Symptom:
     place: str = ""
     injected: bool = False
     last_step: int | None = None  # where the attempt was at the newest line
-    last_at: str = ""
     refuted: bool = False
     count: int = 0
     hosts: list[str] = field(default_factory=list)
@@ -67,12 +65,9 @@ class Symptom:
         self.refuted = self.last_step is not None and step >= self.last_step + STEPS_TRAINED_ON
         return self.refuted
 
-    def survived(self, reading: Reading, step: int | None) -> bool:
-        """Whether the attempt has trained on since its newest line: this reading is of another occurrence."""
-        if step is None or not self.last_at:
-            return False
-        later = reading.moment - datetime.fromisoformat(self.last_at) > CLOCK_DOUBT
-        return later and (self.last_step is None or step >= self.last_step + STEPS_TRAINED_ON)
+    def survived(self, step: int | None) -> bool:
+        """Whether the attempt, now at `step`, has trained on since its newest line: the next is another one."""
+        return step is not None and (self.last_step is None or step >= self.last_step + STEPS_TRAINED_ON)
 
     def begin_again(self, reading: Reading, step: int | None) -> None:
         """Forget the lines of occurrences that were survived; their number stays."""
@@ -84,7 +79,6 @@ class Symptom:
         """One more line of it."""
         self.count += 1
         self.last_step = step
-        self.last_at = reading.moment.isoformat()
         if len(self.evidence) < EVIDENCE_KEPT:
             self.evidence.append(stored_quote(quote(reading)))
         _name(self.hosts, reading.hosts)
@@ -118,7 +112,7 @@ def fold(state: State, readings: Sequence[Reading], known: Known, context: Conte
         if fault is None or fault.signature.symptom in ("none", "nan"):
             continue
         print_ = _fingerprint(fault, reading, normalised, phase)
-        anew = partial(Symptom.survived, reading=reading, step=step)
+        anew = partial(Symptom.survived, step=step)
         key = _key(symptoms, shelves, fault, print_, anew)
         if key is None:
             beyond += 1

@@ -25,8 +25,8 @@ from schedulers.states import FAILURES, FINAL, JobState
 RECOVERED = ("cause.recovered", "cause.out_of_step")
 DECIDED = {"slurm.time_limit": JobState.TIMEOUT, "slurm.preempt": JobState.PREEMPTED}
 """Lines of the scheduler that tell the end of a job, whatever else the text shows."""
-LAUNCHERS = ("elastic.failed", "elastic.rootcause", "elastic.block_exit", "ds.launch_exit")
-"""Reports of a launcher that a process of the job has failed: it is over, whatever the reason was."""
+REPORTED = ("elastic.failed", "elastic.rootcause", "elastic.block_exit", "ds.launch_exit", "slurm.oom_event")
+"""Reports of a launcher or of Slurm that a process of the job has failed: it is over, whatever the reason was."""
 CANCELLED = "slurm.cancelled"  # of a step it may be the answer to a task that failed: only where nothing did
 
 
@@ -76,7 +76,7 @@ def _state(found: Found, told: Told) -> tuple[JobState, bool]:
         return JobState.RUNNING, False
     if CANCELLED in signatures:
         return JobState.CANCELLED, True
-    over = any(is_victims(one.kind, one.role, one.layer) or one.signature in LAUNCHERS for one in open_ones)
+    over = any(is_victims(one.kind, one.role, one.layer) or one.signature in REPORTED for one in open_ones)
     return (JobState.GONE, True) if over and found.progress.phase != "ended" else (JobState.RUNNING, False)
 
 

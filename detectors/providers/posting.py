@@ -56,6 +56,9 @@ def post(
         timer.daemon = True
         timer.start()
         try:
+            connection.connect()
+            if cut.is_set():  # while it was being made there was nothing to cut
+                raise TimeoutError
             connection.request("POST", parts.path or "/", body=body, headers=headers)
             answer = _answer(connection, taken)
         finally:

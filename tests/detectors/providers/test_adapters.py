@@ -2,6 +2,8 @@
 
 import dataclasses
 import json
+import socket
+import time
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -208,6 +210,21 @@ def test_what_is_no_answer_over_the_network(outside: Outside, mode: str, kind: t
         post(outside.at(mode), b"{}", "", None, 0.5)
     assert type(caught.value) is kind
     assert len(outside.seen()) == 1
+
+
+def test_the_time_it_takes_to_find_the_place_counts(outside: Outside, monkeypatch: pytest.MonkeyPatch) -> None:
+    """While names are resolved there is no connection that could be cut; what drips afterwards may not go on."""
+    find = socket.getaddrinfo
+
+    def slowly(*names: Any, **more: Any) -> Any:
+        time.sleep(0.6)
+        return find(*names, **more)
+
+    monkeypatch.setattr(socket, "getaddrinfo", slowly)
+    begun = time.monotonic()
+    with pytest.raises(NothingYet, match=r"within 0\.3 s"):
+        post(outside.at("dripping"), b"{}", "", None, 0.3)
+    assert time.monotonic() - begun < 10  # of a hundred seconds that it drips
 
 
 @pytest.mark.parametrize("mode", ["text", "binary", "list", "deep", "nan", "number", "half", "empty"])
