@@ -17,6 +17,7 @@ COMMANDS = {
     "check": ("controller.checking", "check configuration, scheduler and Advisor, and say what would be done"),
     "keys": ("controller.keys_page", "print docs/controller.md: every key of the configuration"),
 }
+REHEARSAL = "controller.rehearsing"
 MISTAKE = 2
 
 
@@ -33,6 +34,10 @@ def main(arguments: list[str]) -> int:
             command.add_argument("job", type=int, help="number of the job")
         if name in {"run", "watchdog"}:
             command.add_argument("--once", action="store_true", help="one pass, then stop")
+        if name == "run":
+            command.add_argument(
+                "--dry-run", action="store_true", help="print the commands it would send; send none"
+            )
     options = parser.parse_args(arguments)
     module = COMMANDS[options.command][0]
     if options.command == "keys":
@@ -44,6 +49,8 @@ def main(arguments: list[str]) -> int:
         for mistake in error.mistakes:
             write_line(mistake)
         return MISTAKE
+    if getattr(options, "dry_run", False):
+        module = REHEARSAL
     status: int = importlib.import_module(module).main(settings, options)
     return status
 

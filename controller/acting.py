@@ -153,7 +153,7 @@ class Hands:
     def _command(self, job: int, action: Action, step: Step) -> tuple[Outcome, str]:
         """Run the one command; what it answers proves nothing, except that it was refused or never sent."""
         try:
-            self._send(job, action, step)
+            send(self._scheduler, job, action, step)
         except Refused as error:
             return Outcome.REFUSED, error.reason
         except (Unreachable, Garbled) as error:
@@ -162,16 +162,18 @@ class Hands:
             return Outcome.UNCLEAR, error.reason
         return Outcome.ACCEPTED, ""
 
-    def _send(self, job: int, action: Action, step: Step) -> None:
-        if action is Action.REQUEUE_HOLD:
-            self._scheduler.requeue_hold(job, running=step.running)
-        elif action in {Action.MARK, Action.UNMARK}:
-            self._scheduler.mark(job, step.text)
-        elif action in {Action.EXCLUSIONS, Action.RELAX}:
-            self._scheduler.update_exclusions(job, step.nodes)
-        elif action is Action.START:
-            self._scheduler.start_after(job, START_AFTER)
-        elif action is Action.RELEASE:
-            self._scheduler.release(job)
-        else:
-            self._scheduler.cancel(job)
+
+def send(scheduler: Scheduler, job: int, action: Action, step: Step) -> None:
+    """Send the one command of a step. Raises `SchedulerError`."""
+    if action is Action.REQUEUE_HOLD:
+        scheduler.requeue_hold(job, running=step.running)
+    elif action in {Action.MARK, Action.UNMARK}:
+        scheduler.mark(job, step.text)
+    elif action in {Action.EXCLUSIONS, Action.RELAX}:
+        scheduler.update_exclusions(job, step.nodes)
+    elif action is Action.START:
+        scheduler.start_after(job, START_AFTER)
+    elif action is Action.RELEASE:
+        scheduler.release(job)
+    else:
+        scheduler.cancel(job)

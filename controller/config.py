@@ -209,7 +209,9 @@ def _cross_check(values: dict[str, dict[str, Any]], mistakes: _Mistakes) -> None
 
 
 def _check_ssh(ssh: dict[str, Any], mistakes: _Mistakes) -> None:
-    """Put the place that the keys of [ssh] describe among them."""
+    """Put the place that the keys of [ssh] describe among them, unless one of them is told of already."""
+    if len(ssh) < len(KEYS["ssh"]):
+        return
     for name in ("host", "user", "known_hosts_file"):
         if not ssh.get(name):
             mistakes.add("ssh", name, "is missing, and scheduler.transport is ssh")

@@ -9,14 +9,14 @@ COMMANDS = ("squeue", "scontrol", "sacct", "scancel", "sinfo", "sdiag")
 READS = ("squeue ", "sacct ", "sinfo ", "sdiag", "scontrol -o show ", "scontrol show ", "scontrol ping")
 
 
-def recording_commands(folder: Path, log: Path) -> Path:
-    """A new folder of commands that note in `log` how they were called, then are the real ones.
+def recording_commands(folder: Path, log: Path, path: str | None = None) -> Path:
+    """A new folder of commands that note in `log` how they were called, then are the real ones (of `path`).
 
     A call is one write, as several are made at once.
     """
     folder.mkdir()
     for name in COMMANDS:
-        real = shutil.which(name)
+        real = shutil.which(name, path=path)
         if not real:
             raise FileNotFoundError(f"The command {name} is not on the PATH.")
         script = folder / name
