@@ -50,7 +50,11 @@ def pools(draw: st.DrawFn) -> dict[str, object]:
     excluded = draw(st.lists(st.sampled_from(names), unique=True, max_size=4)) if names else []
     nodes = [NamedNode(name, draw(SURE), usable[int(name[1:])], draw(SELDOM)) for name in named]
     nodes = [
-        replace(node, available=node.available and not node.drained, witnessed=draw(st.booleans()))
+        replace(
+            node,
+            available=node.available and not node.drained,
+            witnessed=draw(st.sampled_from([True, True, False])),
+        )
         for node in nodes
     ]
     for node in nodes:

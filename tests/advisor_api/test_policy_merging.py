@@ -5,7 +5,7 @@ from itertools import permutations
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from advisor_api.policy.comparing import differences
@@ -95,6 +95,7 @@ def test_what_touches_everybody_is_not_said_for_one_user() -> None:
     for_a_user({name: value for name, value in defaults().items() if name not in FOR_ALL})
 
 
+@settings(deadline=None)
 @given(FACTS, VALUES)
 def test_facts_survive_being_stored_and_lead_to_the_same_decision(facts: Facts, values: dict[str, Any]) -> None:
     policy = read_policy(values)
