@@ -34,8 +34,9 @@ def in_words(told: Any) -> str:
 
     `told`: `root_cause.calibration` of a stored verdict, of whatever version.
     """
-    shares = [told.get(name) for name in ("share", "at_least", "at_most")] if isinstance(told, Mapping) else []
+    names = ("share", "at_least", "at_most")
+    shares: list[Any] = [told.get(name) for name in names] if isinstance(told, Mapping) else []
     if not shares or not all(isinstance(one, float | int) and 0 <= one <= 1 for one in shares):
         return ""
-    share, low, high = (f"{100 * one:.0f}" for one in shares)
+    share, low, high = (f"{100 * float(one):.0f}" for one in shares)
     return f"of those that claim as much {share} % were right ({low} to {high} %)"
