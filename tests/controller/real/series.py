@@ -209,5 +209,6 @@ def makeable(quick: bool) -> list[tuple[Start, str]]:
         for start in STARTS
         if start.made and not (quick and start.slow)
         for kind in start.then
+        if kind not in start.passes
         if not quick or kind == RESTART or start.then[kind][0]
     ]

@@ -56,6 +56,7 @@ class Start:
     slow: bool = False
     short: bool = False  # of the nodes it needs once ours are excluded
     becomes: S | None = None  # by itself, after a few seconds
+    passes: tuple[str, ...] = ()  # advice whose answer depends on whether it has become so already
 
 
 SINGLETON = {
@@ -78,7 +79,7 @@ STARTS = (
           {RESTART: NOTHING, BARE: NOTHING, STOP: NOTHING, GO: ((), ALREADY)}),
     Start("it is still ending, as its user cancelled it", {"state": S.COMPLETING},
           {RESTART: CANCELLED, BARE: CANCELLED, STOP: ((), ALREADY), GO: ((), ALREADY)}, "ending",
-          becomes=S.CANCELLED),
+          becomes=S.CANCELLED, passes=(GO,)),
     Start("Slurm requeued it, and it waits", {"state": S.PENDING, "restarts": 1},
           {RESTART: (("exclude BAD",), ALREADY), BARE: ((), ALREADY), STOP: LATER, GO: LATER}, "requeued"),
     Start("Slurm requeued it, and it runs again on the node", {"state": S.RUNNING, "restarts": 1},
