@@ -97,6 +97,8 @@ def _trained_on(finding: Finding, found: Found) -> bool:
     first, last = found.progress.first_step, found.progress.last_step
     if finding.kind not in (AnomalyKind.CRASH, AnomalyKind.HANG) or not finding.evidence:
         return False
+    if finding.basis in ("step", "state"):  # found by what came after all lines, or by no line at all
+        return False
     if first is None or last is None:
         return False
     # Before the first step of a text nobody knows the step: it is taken to be the one before.
