@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 from django.db import IntegrityError, transaction
 from django.db.models import Q
 
+from advisor_api.commanding import note_command
 from advisor_api.models import Advice, Milestone, Sequence
 from advisor_api.policy.advice_state import AdviceState
 from advisor_api.policy.operation import Operation
@@ -122,6 +123,8 @@ def _store(sequence: Sequence, done: Done, key: str, *, actor: Actor, now: datet
     )
     earlier.update(commanded_at=done.done_at)
     advice = sequence.advice
+    if done.action in {SchedulerAction.SLURM_REQUEUE_HOLD, SchedulerAction.SLURM_CANCEL}:
+        note_command(advice.attempt, done.done_at, now)
     record(
         [
             Entry(

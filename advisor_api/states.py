@@ -5,6 +5,7 @@ from datetime import datetime
 
 from django.db import transaction
 
+from advisor_api.commanding import forget_command
 from advisor_api.models import Advice
 from advisor_api.policy.advice_state import MOVES, AdviceState
 from advisor_api.policy.reconciliation_reason import ReconciliationReason
@@ -39,6 +40,8 @@ def move(advice: Advice, step: Move, now: datetime) -> Advice:
         )
         if not moved:
             raise Stale("Somebody was first: the advice has moved meanwhile.")
+        if step.to is AdviceState.ABANDONED:
+            forget_command(advice.attempt)
         record([_entry(advice, before, step)], now)
     advice.state, advice.state_reason, advice.state_at = step.to.value, step.reason.value, now
     return advice

@@ -13,6 +13,7 @@ from uuid import UUID
 
 from django.db import IntegrityError, OperationalError, transaction
 
+from advisor_api.commanding import note_command
 from advisor_api.models import Advice
 from advisor_api.policy.advice_state import AdviceState
 from advisor_api.refusals import Bad
@@ -125,6 +126,7 @@ def _entry(
     subject = subject_of(attempt) if attempt else subject_of_cluster(source.cluster)
     if type_ is EventType.INTENT and event.producer == "controller" and attempt and generation is not None:
         _may_begin(attempt, generation)
+        note_command(attempt, now, now)
     return Entry(
         type=type_,
         subject=subject,

@@ -31,14 +31,14 @@ def store_findings(turned: Turned, now: datetime) -> list[Entry]:
     new = turned.new_findings[: max(room, 0)]
     again = [finding for finding in turned.outcome.findings if finding.key in turned.past.keys]
     if new:
-        Anomaly.objects.bulk_create([_row(attempt, finding, now) for finding in new], 100)
+        Anomaly.objects.bulk_create([_row(attempt, finding, turned.found_at) for finding in new], 100)
     if again:
         _grow(attempt, again)
     if turned.refuted:
         Anomaly.objects.filter(attempt=attempt, key__in=turned.refuted, refuted_at=None).update(refuted_at=now)
     if new or turned.refuted:
         Attempt.objects.filter(pk=attempt.pk).update(changed_at=now)
-    return [*(_event(turned, finding, now) for finding in new), *_endings(attempt, turned.refuted)]
+    return [*(_event(turned, finding) for finding in new), *_endings(attempt, turned.refuted)]
 
 
 def store_told(attempt: Attempt, finding: Finding, now: datetime) -> list[Entry]:
@@ -84,8 +84,8 @@ def _grow(attempt: Attempt, again: Sequence[Finding]) -> None:
         Anomaly.objects.bulk_update(grown, list(GROWING), 100)
 
 
-def _row(attempt: Attempt, finding: Finding, now: datetime) -> Anomaly:
-    return Anomaly(attempt=attempt, key=finding.key[:128], detected_at=now, **_values(finding))
+def _row(attempt: Attempt, finding: Finding, found_at: datetime) -> Anomaly:
+    return Anomaly(attempt=attempt, key=finding.key[:128], detected_at=found_at, **_values(finding))
 
 
 def _values(finding: Finding) -> dict[str, Any]:
@@ -135,8 +135,8 @@ def _evidence(line: Evidence) -> dict[str, Any]:
     return {**asdict(line), "at": line.at.isoformat() if line.at else None}
 
 
-def _event(turned: Turned, finding: Finding, now: datetime) -> Entry:
-    return _told(turned.attempt, finding, now, turned.catalogue)
+def _event(turned: Turned, finding: Finding) -> Entry:
+    return _told(turned.attempt, finding, turned.found_at, turned.catalogue)
 
 
 def _told(attempt: Attempt, finding: Finding, now: datetime, catalogue: str) -> Entry:

@@ -183,6 +183,7 @@ def _attempt_facts(attempt: Attempt, read_to_end: bool | None) -> AttemptFacts:
         loaded_checkpoint_step=attempt.loaded_checkpoint_step,
         blind_reason=attempt.blind_reason,
         read_to_end=read_to_end if JobState(attempt.state) in FINAL else None,
+        command_at=attempt.command_at,
     )
 
 

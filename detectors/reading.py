@@ -6,7 +6,7 @@ all.
 
 import logging
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
@@ -38,17 +38,27 @@ from workloads.models import Attempt
 log = logging.getLogger(__name__)
 TOGETHER = 250  # attempts stored in one transaction: short enough for the other writers
 _FORGOTTEN: State = {}
+Clock = Callable[[], datetime]
 
 
 @dataclass(frozen=True)
 class Shared:
-    """What the turns of one batch have in common. `uses`: what the GPUs of its attempts do, where metrics tell."""
+    """What the turns of one batch have in common.
+
+    `uses`: what the GPUs of its attempts do, where metrics tell. `clock`: tells when something was found, as a
+    batch may take seconds; without it that is when the batch began.
+    """
 
     turn: Turn
     known: SiteCatalogues
     neighbours: Neighbours
     warnings: EarlyWarnings = field(default_factory=EarlyWarnings)
     uses: Mapping[int, GpuUse] = field(default_factory=dict)
+    clock: Clock | None = None
+
+    def found_at(self, now: datetime) -> datetime:
+        """The time by the clock, never before the turn of `now`."""
+        return now if self.clock is None else max(now, self.clock())
 
 
 def read_attempt(attempt: Attempt, now: datetime, turn: Turn = catalogue_turn) -> bool:
@@ -56,14 +66,17 @@ def read_attempt(attempt: Attempt, now: datetime, turn: Turn = catalogue_turn) -
     return read_attempts([attempt], now, turn) == 1
 
 
-def read_attempts(attempts: Sequence[Attempt], now: datetime, turn: Turn = catalogue_turn) -> int:
-    """One turn over some attempts; how many of them were stored.
+def read_attempts(
+    attempts: Sequence[Attempt], now: datetime, turn: Turn = catalogue_turn, clock: Clock | None = None
+) -> int:
+    """One turn over some attempts; how many of them were stored. `clock`: of a door, see `Shared`.
 
     An attempt whose lines break a detector, or whose turn somebody else took, is left out: it is due again when
     its claim ends.
     """
     past = past_of(attempts)
-    shared = Shared(turn, site_catalogues(), Neighbours(), EarlyWarnings(attempts), uses_of(attempts, now))
+    uses = uses_of(attempts, now)
+    shared = Shared(turn, site_catalogues(), Neighbours(), EarlyWarnings(attempts), uses, clock)
     stored = 0
     turned: list[Turned] = []
     for news in gather(attempts, now):
@@ -119,6 +132,7 @@ def turned_of(news: News, past: Past, shared: Shared, now: datetime) -> Turned:
         settle=timedelta(seconds=limits["settle_seconds"]),
         cascade=timedelta(seconds=limits["cascade_seconds"]),
         catalogue=entries.version,
+        found_at=shared.found_at(now),
     )
 
 

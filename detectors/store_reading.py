@@ -22,7 +22,7 @@ from detectors.gathering import load, stream_key
 from detectors.gpu_uses import uses_of
 from detectors.models import Feed
 from detectors.quiet_source import Neighbours
-from detectors.reading import TOGETHER, Shared, past_of, turned_of
+from detectors.reading import TOGETHER, Clock, Shared, past_of, turned_of
 from detectors.seeing import store_broken
 from detectors.site_catalogues import SiteCatalogues, site_catalogues
 from detectors.store_asking import Ask, Place, asking, place_of
@@ -62,6 +62,7 @@ class _Reading:
     neighbours: Neighbours = field(default_factory=Neighbours)
     at_end: bool = False
     doubted: set[int] = field(default_factory=set)
+    clock: Clock | None = None
 
     @property
     def now_ns(self) -> int:
@@ -88,11 +89,20 @@ class _Selected:
     waiting: list[int] = field(default_factory=list)
 
 
-def read_cluster(claim: Claim, now: datetime, ask: Ask | None = None, turn: Turn = catalogue_turn) -> bool:
-    """Read the store of a claimed cluster and turn over its attempts; `False` when somebody else took the claim."""
+def read_cluster(
+    claim: Claim,
+    now: datetime,
+    ask: Ask | None = None,
+    turn: Turn = catalogue_turn,
+    clock: Clock | None = None,
+) -> bool:
+    """Read the store of a claimed cluster and turn over its attempts; `False` when somebody else took the claim.
+
+    `clock`: of the door, by which it is told when something was found.
+    """
     cluster = claim.cluster
     place = place_of(cluster)
-    reading = _Reading(claim, place, ask or asking(cluster), turn, now)
+    reading = _Reading(claim, place, ask or asking(cluster), turn, now, clock=clock)
     try:
         _ask_store(reading)
         behind = _turn_due(reading)
@@ -250,7 +260,8 @@ def _turned(
     """The turns of some attempts; whoever cannot understand an attempt's lines is blind on it, and on no other."""
     stored, past = load(attempts), past_of(attempts)
     uses = uses_of(attempts, reading.now)
-    shared = Shared(reading.turn, reading.known, reading.neighbours, EarlyWarnings(attempts), uses)
+    warnings = EarlyWarnings(attempts)
+    shared = Shared(reading.turn, reading.known, reading.neighbours, warnings, uses, reading.clock)
     turned = []
     for attempt in attempts:
         try:

@@ -10,13 +10,16 @@ from django.conf import settings
 
 from detectors.claims import BATCH, EARLY, MOST, claim
 from detectors.glancing import may_wait
-from detectors.reading import read_attempts
+from detectors.reading import Clock, read_attempts
 
 LATE = 1.5  # pauses by which the first of a shard is late before others are only glanced at
 
 
-def sweep(shard: int, now: datetime) -> int:
-    """Claim what is due in a shard and read it; how many attempts were looked at, 0 when none is due."""
+def sweep(shard: int, now: datetime, clock: Clock | None = None) -> int:
+    """Claim what is due in a shard and read it; how many attempts were looked at, 0 when none is due.
+
+    `clock`: of the door, by which it is told when something was found.
+    """
     pause = timedelta(seconds=settings.REKINDLE["REKINDLE_READ_SECONDS"])
 
     def is_late(since: datetime) -> bool:
@@ -39,5 +42,5 @@ def sweep(shard: int, now: datetime) -> int:
     if left := turns[BATCH:]:  # more would take longer than a claim lasts: they are the first of the next sweep
         claimed.release(left, min(due[key] for key in left))
     if turns:
-        read_attempts(claimed.attempts(turns[:BATCH]), now)
+        read_attempts(claimed.attempts(turns[:BATCH]), now, clock=clock)
     return len(due)

@@ -48,7 +48,7 @@ def read_shard(shard: int) -> None:
     """
     now = timezone.now()
     until = now + LONGEST * timedelta(seconds=settings.REKINDLE["REKINDLE_READ_SECONDS"])
-    while now < until and sweep(shard, now):
+    while now < until and sweep(shard, now, timezone.now):
         now = timezone.now()
     judge_due()
 
@@ -66,7 +66,7 @@ def read_store(key: int) -> None:
     now = timezone.now()
     claim = claim_cluster(key, now)
     if claim is not None:
-        read_cluster(claim, now)
+        read_cluster(claim, now, clock=timezone.now)
         judge_due()
 
 

@@ -40,7 +40,7 @@ class Past:
 class Turned:
     """One attempt's turn. `states` are the memories that changed. `settle` and `cascade`: how long siblings get.
 
-    `catalogue`: version of the catalogue that the lines were matched with.
+    `catalogue`: version of the catalogue that the lines were matched with. `found_at`: when that was done.
     """
 
     news: News
@@ -51,6 +51,7 @@ class Turned:
     settle: timedelta
     cascade: timedelta
     catalogue: str
+    found_at: datetime
 
     @property
     def attempt(self) -> Attempt:
@@ -152,4 +153,5 @@ def context_of(news: News, sight: Sight, limits: Mapping[str, float], known: Cat
         blind=sight.blind,
         last_read_at=news.read_up_to(now),
         known=known,
+        command_at=attempt.command_at,
     )

@@ -307,6 +307,11 @@ class Attempt(models.Model):
         db_index=True,
         help_text="When its log had been read to the end; empty again when the details were deleted.",
     )
+    command_at = models.DateTimeField(
+        null=True,
+        blank=True,
+        help_text="When a controller announced its first command on it while it ran; the rest is our doing.",
+    )
     changed_at = models.DateTimeField(db_index=True)
 
     class Meta:

@@ -70,7 +70,7 @@ def write_body(
             "basis": remedy.basis,
         },
         "input_hash": f"sha256:{judgement.input_hash}",
-        "inputs": facts.canonical(),
+        "inputs": weighed.case.given.canonical(),
     }
 
 

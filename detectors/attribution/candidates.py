@@ -10,6 +10,7 @@ from detectors.attribution.ending import ending_of
 from detectors.attribution.facts import Facts, Symptom
 from detectors.attribution.hosts import Named, named_by
 from detectors.attribution.judgement import RuleOutcome
+from detectors.attribution.own_doing import ended_by_us, follows, without_own_doing
 from detectors.attribution.reported import behind
 from detectors.attribution.tiers import VICTIM, Tier, tier_of
 from detectors.attribution.told import LATE, before_boot, is_reason, joins, reasons_told
@@ -52,21 +53,24 @@ class Demotion:
 
 @dataclass(frozen=True)
 class Case:
-    """The facts and every symptom weighed, the end of the attempt among them."""
+    """The facts that count, every symptom weighed, the end of the attempt among them, and the facts as `given`."""
 
     facts: Facts
+    given: Facts
     ending: Symptom | None
     candidates: tuple[Candidate, ...]
 
 
-def open_case(facts: Facts) -> tuple[Case, tuple[RuleOutcome, ...]]:
+def open_case(given: Facts) -> tuple[Case, tuple[RuleOutcome, ...]]:
     """Weigh all symptoms of facts that are in order; the second part says what every demotion did."""
+    facts = without_own_doing(given)
     ending = ending_of(facts)
-    spoken = [symptom for symptom in facts.symptoms if symptom.basis not in ("state", BASIS)]
+    spoken = [symptom for symptom in given.symptoms if symptom.basis not in ("state", BASIS)]
     told = [symptom for symptom in (*facts.health, *reasons_told(facts)) if _failed(facts)]
     weighed = [*spoken, *told, *([ending] if ending else [])]
     case = Case(
         facts=facts,
+        given=given,
         ending=ending,
         candidates=tuple(Candidate(s, tier_of(s), named_by(s, facts)) for s in weighed),
     )
@@ -103,6 +107,12 @@ def _demote(rule: Demotion, case: Case) -> tuple[Case, RuleOutcome]:
 def _failed(facts: Facts) -> bool:
     """Whether there is a failure that what others tell can belong to: a live attempt fails by a hang alone."""
     return facts.attempt.ended or any(s.kind is AnomalyKind.HANG and not s.refuted for s in facts.symptoms)
+
+
+def _own_doing(candidate: Candidate, case: Case) -> bool:
+    """What the scheduler says and what processes do once we have announced to end them (design 5.9)."""
+    attempt = case.facts.attempt
+    return ended_by_us(attempt) if candidate.symptom is case.ending else follows(candidate.symptom, attempt)
 
 
 def _told_in_time(candidate: Candidate, case: Case) -> bool:
@@ -238,6 +248,7 @@ def _share_host(one: Candidate, other: Candidate) -> bool:
 
 
 DEMOTIONS: tuple[Demotion, ...] = (
+    Demotion("own.command", "it follows from our own command", _own_doing),
     Demotion("progress.refuted", "the attempt moved again after it", lambda one, case: one.symptom.refuted),
     Demotion("window.before", "it came too long before the last progress", _before_window),
     Demotion("window.after", "it came more than 5 minutes after the end", _after_window),

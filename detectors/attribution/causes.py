@@ -27,6 +27,7 @@ from detectors.attribution.naming import (
     warned,
     warning_cause,
 )
+from detectors.attribution.own_doing import follows
 from detectors.attribution.standing import LINES, RAS
 from detectors.attribution.tiers import VICTIM
 from detectors.catalogue.kind import JUDGED_ALIVE, AnomalyKind
@@ -145,6 +146,7 @@ def _reporter(search: Search) -> Candidate | None:
 def _only_victims(search: Search) -> bool:
     return any(
         c.symptom.role is Role.SECONDARY
+        and not follows(c.symptom, search.case.facts.attempt)
         and c.symptom.layer in (Layer.FRAMEWORK, Layer.FRAMEWORK_COMM)
         and not belongs(c.symptom.signature, OF_A_PROCESS)
         for c in search.case.candidates

@@ -88,6 +88,7 @@ class AttemptFacts:
     loaded_checkpoint_step: int | None = None
     blind_reason: str = ""
     read_to_end: bool | None = None  # every log of it, when it had ended; `None`: nobody has noted it
+    command_at: datetime | None = None  # when our first command on it was announced, while it ran
 
     @property
     def ended(self) -> bool:
@@ -183,10 +184,12 @@ class Facts:
         )
 
     def canonical(self) -> dict[str, Any]:
-        """As JSON values, in order; times in ISO 8601 with offset. Without providers nothing is said of answers."""
+        """As JSON values, in order; times in ISO 8601 with offset. Answers and command: where there are any."""
         made: dict[str, Any] = json.loads(json.dumps(dataclasses.asdict(self.in_order()), default=_plain))
         if not made["answers"]:
             del made["answers"]
+        if made["attempt"]["command_at"] is None:
+            del made["attempt"]["command_at"]
         return made
 
     def input_hash(self) -> str:

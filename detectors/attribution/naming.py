@@ -13,6 +13,7 @@ from detectors.attribution.ending import NEVER, SECONDARY_SIGNALS, lost_nodes, s
 from detectors.attribution.facts import Symptom
 from detectors.attribution.hosts import NOBODY, Named, named_by, named_for
 from detectors.attribution.network import Vote, vote_of
+from detectors.attribution.own_doing import ended_by_us
 from detectors.attribution.standing import DUMPS, LINES, RAS, Standstill
 from detectors.attribution.standstill import standstill_of
 from detectors.attribution.tiers import VICTIM, WARNING
@@ -269,8 +270,9 @@ def unproved(search: Search, rule: str, sentence: str, layer: Layer = Layer.UNKN
 def failed_sentence(search: Search) -> str:
     """How it ended, where nothing says why."""
     attempt = search.case.facts.attempt
-    number = signal_of(attempt)
-    if number:
+    if ended_by_us(attempt):
+        return "Ended by our own command, cause unknown"
+    if number := signal_of(attempt):
         return f"Ended by signal {number}, cause unknown"
     if attempt.state is JobState.FAILED and attempt.exit_code:
         return f"Failed with exit code {attempt.exit_code}, cause unknown"

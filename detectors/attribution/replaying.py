@@ -46,7 +46,8 @@ def read_facts(stored: Stored) -> Facts:
 
 
 def _attempt(stored: Stored) -> AttemptFacts:
-    times = _times(stored, "started_at", "ended_at", "last_step_at")
+    stored = {"command_at": None, **stored}
+    times = _times(stored, "started_at", "ended_at", "last_step_at", "command_at")
     return AttemptFacts(**{**stored, **times, "state": JobState(stored["state"]), "nodes": tuple(stored["nodes"])})
 
 

@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from detectors.attribution.facts import Facts
+from detectors.attribution.own_doing import commanded
 from detectors.attribution.recorded import standstill_in_dumps
 from detectors.attribution.reported import standstill_in_analyses, standstill_in_polls
 from detectors.attribution.standing import Standstill, spoken
@@ -77,11 +78,19 @@ def _first_group(facts: Facts) -> Group | None:
         rows=rows,
         world=dict(facts.ranks),
         of_all=name == OF_ALL,
-        settled=facts.attempt.ended
-        or max(spoken) - min(spoken) >= SILENT_AFTER_SECONDS
-        or _torn_down(facts, min(spoken)),
+        settled=_settled(facts, spoken),
         lost_store=frozenset(rank for rank, _host in facts.witnesses.lost_store),
     )
+
+
+def _settled(facts: Facts, spoken: Sequence[float]) -> bool:
+    """Whether everybody had the time to speak. Whoever our own command has silenced had it until then only."""
+    heard_until = max(spoken)
+    if facts.attempt.command_at is not None and commanded(facts.attempt):
+        heard_until = facts.attempt.command_at.timestamp()
+    elif facts.attempt.ended or _torn_down(facts, min(spoken)):
+        return True
+    return heard_until - min(spoken) >= SILENT_AFTER_SECONDS
 
 
 def _torn_down(facts: Facts, since: float) -> bool:

@@ -10,6 +10,7 @@ from detectors.attribution.history import entity_of, repeats_on_host
 from detectors.attribution.hosts import Named
 from detectors.attribution.judgement import Implicated, RuleOutcome, Shared
 from detectors.attribution.naming import COUNTED, Cause
+from detectors.attribution.own_doing import ended_by_us
 from detectors.attribution.sharing import shared_cause
 from detectors.attribution.told import LATE, is_reason, taken_by_a_person
 from detectors.catalogue.health import BASIS
@@ -153,7 +154,8 @@ def _changes(case: Case, cause: Cause, repeated: bool) -> list[tuple[str, bool, 
 def _changes_by_the_end(case: Case, cause: Cause, repeated: bool) -> list[tuple[str, bool, float, str]]:
     """The rows that look at how it ended, whether it was there before, and how well the host is known."""
     proved = cause.candidate is not None
-    confirmed = proved and not _by_state(cause) and cause.tier == 6 and case.facts.attempt.state in FAILURES
+    failed = case.facts.attempt.state in FAILURES and not ended_by_us(case.facts.attempt)
+    confirmed = proved and not _by_state(cause) and cause.tier == 6 and failed
     borrowed = cause.named.by in ("srun", "torchrun")
     return [
         (

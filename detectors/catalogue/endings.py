@@ -4,7 +4,7 @@ A finished, cancelled, preempted or timed-out attempt is no failure and gives no
 """
 
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 from detectors.catalogue.catalogue import catalogue, table
@@ -15,6 +15,7 @@ from detectors.catalogue.records import Context, Finding
 from schedulers.states import JobState
 
 NAME = "ending"
+CLOCK_DOUBT = timedelta(seconds=5)  # between the site's clock and the scheduler's
 
 _STATES = {
     JobState.NODE_FAIL: "slurm.state.node_fail",
@@ -24,7 +25,10 @@ _STATES = {
 
 
 def fold(state: State, readings: Sequence[Reading], known: Known, context: Context, now: datetime) -> Step:
-    """One finding, in the first turn that sees the attempt ended by a failure."""
+    """One finding, in the first turn that sees the attempt ended by a failure.
+
+    None for what a command of ours may have made of it: whatever the program answers to that is no failure.
+    """
     if state.get("state") == context.state.value:
         return Step(state, known)
     found = _finding(context, known, now)
@@ -46,6 +50,8 @@ def reading_of(exit_code: int | None, exit_signal: int | None) -> tuple[str, str
 
 def _finding(context: Context, known: Known, now: datetime) -> Finding | None:
     detail = ""
+    if context.state is JobState.FAILED and _ended_by_us(context):
+        return None
     if context.state is JobState.FAILED:
         name, words = reading_of(context.exit_code, context.exit_signal)
         detail = f" ({_codes(context)}: {words})"
@@ -68,6 +74,11 @@ def _finding(context: Context, known: Known, now: datetime) -> Finding | None:
         step=known.progress.last_step,
         confidence=signature.confidence,
     )
+
+
+def _ended_by_us(context: Context) -> bool:
+    began, ended = context.command_at, context.ended_at
+    return began is not None and (ended is None or ended >= began - CLOCK_DOUBT)
 
 
 def _codes(context: Context) -> str:

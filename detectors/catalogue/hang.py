@@ -87,7 +87,7 @@ class Memory:
 
 def fold(state: State, readings: Sequence[Reading], known: Known, context: Context, now: datetime) -> Step:
     """A finding when the attempt has just been found silent for too long; its key again when it moved after all."""
-    memory = _witnessed(Memory.of(state), readings)
+    memory = _witnessed(Memory.of(state), readings, context)
     rhythm = known.rhythm
     quiet_at = _quiet_at(rhythm, context)
     ended: tuple[str, ...] = ()
@@ -162,11 +162,19 @@ def _at_its_last_step(rhythm: Rhythm) -> bool:
     return rhythm.total is not None and rhythm.step is not None and rhythm.step >= rhythm.total
 
 
-def _witnessed(memory: Memory, readings: Sequence[Reading]) -> Memory:
-    """The newest line that is a second witness: it names a hang, or a root of something."""
+def _witnessed(memory: Memory, readings: Sequence[Reading], context: Context) -> Memory:
+    """The newest line that is a second witness: it names a hang, or a root of something.
+
+    That somebody ends or requeues the job says nothing of why it stood still, least of all when we are that
+    somebody.
+    """
     for reading in readings:
         fault = reading.fault
-        if fault is not None and (fault.signature.kind == "hang" or fault.role is Role.ROOT):
+        if fault is None or fault.signature.layer is Layer.SCHEDULER:
+            continue
+        if context.command_at is not None and reading.record.read_at >= context.command_at:
+            continue
+        if fault.signature.kind == "hang" or fault.role is Role.ROOT:
             at = max(memory.witness_at or reading.record.read_at, reading.record.read_at)
             memory = replace(memory, witness=fault.signature.id, witness_at=at)
     return memory

@@ -137,6 +137,7 @@ class Context:
     last_read_at: datetime | None = None  # newest moment up to which every stream was read
     known: Catalogue = field(default_factory=catalogue, repr=False)
     use: GpuUse | None = None
+    command_at: datetime | None = None  # when our first command on it was announced, while it ran
 
 
 @dataclass(frozen=True)

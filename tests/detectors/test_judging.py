@@ -249,3 +249,39 @@ def test_the_number_of_queries_does_not_grow_with_the_case(attempt: Attempt) -> 
     with CaptureQueriesContext(connection) as many:
         assert len(collect_facts(due).symptoms) >= 51
     assert len(few) == len(many) <= 12
+
+
+REQUEUED = "slurmstepd: error: *** JOB 1000 ON n01 CANCELLED AT 2026-11-29T10:00:00 DUE TO JOB REQUEUE ***"
+
+
+class TestOurOwnCommand:
+    """Whatever follows from it is no evidence against the job (design 5.9)."""
+
+    def hanging(self, attempt: Attempt) -> Attempt:
+        """It trained, a watchdog spoke, it was judged, and a controller announced a command."""
+        start = now() - timedelta(seconds=8)
+        Log.of(attempt).write(*(megatron(n, start + timedelta(seconds=n)) for n in range(1, 6)), WATCHDOG)
+        read_attempt(again(attempt), now())
+        assert judge(again(attempt), now()) is not None
+        Attempt.objects.filter(pk=attempt.pk).update(command_at=now())
+        return again(attempt)
+
+    def test_the_requeue_in_its_log_becomes_no_cause_of_a_later_verdict(self, attempt: Attempt) -> None:
+        first = Verdict.objects.filter(attempt=self.hanging(attempt)).get()
+        Log.of(attempt).write(REQUEUED, "srun: error: n02: task 1: Killed")
+        read_attempt(again(attempt), now())
+        assert Anomaly.objects.filter(attempt=attempt, signature="slurm.requeue").exists()
+        Attempt.objects.filter(pk=attempt.pk).update(judge_due_at=now())
+        later = judge(again(attempt), now())
+        assert later is not None and later.speed == "slow"
+        assert (later.kind, later.signature, later.layer) == (first.kind, first.signature, first.layer)
+        assert later.action == first.action
+        assert {one["role"] for one in later.implicated} <= {"victim"}
+
+    def test_nor_does_the_code_with_which_it_answers(self, attempt: Attempt) -> None:
+        first = Verdict.objects.filter(attempt=self.hanging(attempt)).get()
+        at = now()
+        end(attempt, JobState.FAILED, at, exit_code=1)
+        later = judge(read_out(attempt, at), now())
+        assert later is not None and later.signature == first.signature
+        assert not Anomaly.objects.filter(attempt=attempt, key__startswith="state:").exists()

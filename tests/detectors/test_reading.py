@@ -7,6 +7,7 @@ from typing import Any
 from unittest import mock
 
 import pytest
+from django.conf import settings
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
@@ -24,6 +25,7 @@ from detectors.models import Anomaly, Excerpt, Feed, Observation, Verdict, Watch
 from detectors.reading import read_attempt, read_attempts
 from detectors.sources.files import FileSource
 from detectors.sources.source import Asked, Found, Portion, Stream
+from detectors.tasks import read_shard
 from detectors.turned import PATIENCE
 from schedulers.states import JobState
 from tests.detectors.rows import ECC, Log, again, end, make_attempt, make_cluster, megatron
@@ -630,3 +632,33 @@ class TestNumbers:
             read_attempt(again(attempt), now(), counting)
         assert seen(attempt) == 600 and Feed.objects.filter(revision=2).count() == 300
         assert len(queries) <= 25
+
+
+class TestTheMomentOfFinding:
+    def test_a_symptom_bears_the_time_at_which_it_was_found_and_not_that_of_its_turn(
+        self, attempt: Attempt
+    ) -> None:
+        Log.of(attempt).write("fault")
+        began, found = now(), now() + timedelta(seconds=2.6)
+        assert read_attempts([attempt], began, counting, clock=lambda: found) == 1
+        row = Anomaly.objects.get(attempt=attempt, signature="cuda.ecc")
+        assert row.detected_at == found
+        event = AuditEvent.objects.get(type=EventType.ANOMALY)
+        assert event.payload["latency_seconds"] == round((found - row.happened_at).total_seconds(), 3)
+
+    def test_a_clock_that_is_set_back_finds_nothing_before_it_was_looked_for(self, attempt: Attempt) -> None:
+        Log.of(attempt).write("fault")
+        began = now()
+        read_attempts([attempt], began, counting, clock=lambda: began - timedelta(hours=1))
+        assert Anomaly.objects.get(attempt=attempt, signature="cuda.ecc").detected_at == began
+
+    def test_the_tasks_tell_the_time(self, attempt: Attempt) -> None:
+        """The doors hand their clock down: without it a batch of seconds would have one moment."""
+        Log.of(attempt).write(ECC)
+        moments = iter(now() + timedelta(seconds=n) for n in range(60))
+        with mock.patch("detectors.tasks.timezone.now", lambda: next(moments)):
+            for shard in range(settings.REKINDLE["REKINDLE_SHARDS"]):
+                read_shard(shard)
+        row = Anomaly.objects.get(attempt=attempt, signature="cuda.ecc")
+        fed = Feed.objects.get(attempt=attempt).moved_at
+        assert fed is not None and row.detected_at > fed

@@ -423,6 +423,14 @@ class Migration(migrations.Migration):
                         null=True,
                     ),
                 ),
+                (
+                    "command_at",
+                    models.DateTimeField(
+                        blank=True,
+                        help_text="When a controller announced its first command on it while it ran; the rest is our doing.",
+                        null=True,
+                    ),
+                ),
                 ("changed_at", models.DateTimeField(db_index=True)),
                 (
                     "job",

@@ -271,3 +271,25 @@ def test_a_burst_is_forgotten_when_lines_come_one_by_one() -> None:
     for step in range(61, 75):
         watching.see(records([step_line(step, 1)], seconds=540 + step))
     assert silent(watching, 121)
+
+
+ENDED_BY_SOMEBODY = (
+    "slurmstepd: error: *** JOB 77 ON gpu-01 CANCELLED AT 2026-05-01T10:07:00 DUE TO JOB REQUEUE ***",
+    "slurmstepd: error: *** STEP 77.0 ON gpu-01 CANCELLED AT 2026-05-01T10:07:00 DUE TO TIME LIMIT ***",
+    "slurmstepd: error: *** JOB 77 ON gpu-01 CANCELLED AT 2026-05-01T10:07:00 DUE TO PREEMPTION ***",
+)
+
+
+@pytest.mark.parametrize("line", ENDED_BY_SOMEBODY)
+def test_that_somebody_ends_the_job_is_no_witness_that_it_hangs(line: str) -> None:
+    watching = trained()
+    watching.see(records([line], seconds=400))
+    assert not silent(watching, 61)
+    assert silent(watching, 121)
+
+
+@pytest.mark.parametrize(("command_at", "found"), [(399, False), (401, True)], ids=["before it", "after it"])
+def test_a_line_that_follows_our_own_command_is_no_second_witness(command_at: float, found: bool) -> None:
+    watching = trained()
+    watching.see(records([WATCHDOG], seconds=400), command_at=at(command_at))
+    assert silent(watching, 61, command_at=at(command_at)) is found

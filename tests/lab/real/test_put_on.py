@@ -63,8 +63,7 @@ def test_a_broken_gpu_is_put_on_found_and_left_out(run) -> None:
     assert any("requeuehold" in command for command in result.said.commands)
     assert list(result.said.states.values()) == ["completed"]
     first = min(symptom.detected_at.timestamp() for symptom in result.said.symptoms)
-    # A symptom bears the time at which its turn began: on a busy machine seconds before the file was read.
-    assert -10 < first - result.injected[0].at < 60
+    assert -1 < first - result.injected[0].at < 60
 
 
 def test_each_case_hears_of_its_own_jobs_only(run) -> None:
