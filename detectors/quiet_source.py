@@ -1,14 +1,16 @@
 """Did all jobs of a cluster fall silent at once? Then their lines do not arrive, and nobody can say that they hang.
 
 A collector that stops, a file system that stalls: no file tells of it, and every job looks hung at the same moment
-(traps 32 and 34, design rule 2). So before a bare silence is called a hang, the other running jobs are asked: if
-none of those that wrote until then has written since, the silence is not this job's own.
+(traps 32 and 34, design rule 2). So before a bare silence is called a hang, the other jobs are asked: if none of
+those that wrote until then has written since, the silence is not this job's own.
 """
 
 from bisect import bisect_left, bisect_right
+from dataclasses import dataclass
 from datetime import datetime, timedelta
+from itertools import accumulate
 
-from django.db.models import Max
+from django.db.models import Max, Q
 
 from detectors.catalogue.hang import SIGNATURE, SURE
 from detectors.catalogue.records import Outcome
@@ -21,6 +23,20 @@ TOGETHER = timedelta(seconds=60)
 after the silence began (after it: within half the silence) fell silent with it."""
 
 
+ASKED_BACK = timedelta(hours=2)
+"""Jobs that ended so long ago are asked as well: twice the longest silence that is allowed by default."""
+
+
+@dataclass(frozen=True)
+class _Heard:
+    """When the jobs of a cluster wrote last, sorted. `ends`: for each ended one, the latest end from there on."""
+
+    running: list[datetime]
+    keys: frozenset[int]
+    ended: list[datetime]
+    ends: list[datetime]
+
+
 class Neighbours:
     """When the jobs of a cluster wrote last: one query for each cluster, and only when there is a doubt.
 
@@ -28,24 +44,35 @@ class Neighbours:
     """
 
     def __init__(self) -> None:
-        self._moved: dict[int, tuple[list[datetime], frozenset[int]]] = {}
+        self._heard: dict[int, _Heard] = {}
 
     def silent_with(self, attempt: Attempt, since: datetime | None, now: datetime) -> int:
-        """How many others fell silent with this attempt, which wrote last at `since`; 0 when somebody wrote on."""
+        """How many others fell silent with this attempt, which wrote last at `since`; 0 when somebody wrote on.
+
+        One that has ended meanwhile counts when it ran on in silence before: that it is gone proves no hearing.
+        """
         if since is None:
             return 0
-        moved, keys = self._of(attempt.job.cluster_id)
-        if bisect_right(moved, since + min(TOGETHER, (now - since) / 2)) < len(moved):
+        heard = self._of(attempt.job.cluster_id, now)
+        later, before = since + min(TOGETHER, (now - since) / 2), since - TOGETHER
+        if any(bisect_right(moved, later) < len(moved) for moved in (heard.running, heard.ended)):
             return 0
-        silent = len(moved) - bisect_left(moved, since - TOGETHER)
-        return silent - (attempt.pk in keys and silent > 0)
+        silent = len(heard.running) - bisect_left(heard.running, before)
+        silent -= attempt.pk in heard.keys and silent > 0
+        place = bisect_left(heard.ended, before)
+        return silent + (place < len(heard.ends) and heard.ends[place] >= later)
 
-    def _of(self, cluster: int) -> tuple[list[datetime], frozenset[int]]:
-        if cluster not in self._moved:
-            rows = Feed.objects.filter(cluster=cluster, attempt__state=JobState.RUNNING.value)
-            last = [(key, at) for key, at in rows.values_list("attempt_id").annotate(Max("moved_at")) if at and key]
-            self._moved[cluster] = sorted(at for _key, at in last), frozenset(key for key, _at in last)
-        return self._moved[cluster]
+    def _of(self, cluster: int, now: datetime) -> _Heard:
+        if cluster not in self._heard:
+            running = Q(attempt__state=JobState.RUNNING.value)
+            rows = Feed.objects.filter(running | Q(attempt__ended_at__gte=now - ASKED_BACK), cluster=cluster)
+            columns = ("attempt_id", "attempt__state", "attempt__ended_at")
+            last = [row for row in rows.values_list(*columns).annotate(Max("moved_at")) if row[0] and row[3]]
+            alive = {key: at for key, state, _end, at in last if state == JobState.RUNNING.value}
+            over = sorted((at, end) for key, _state, end, at in last if key not in alive and end is not None)
+            ends = list(accumulate((end for _at, end in reversed(over)), max))[::-1]
+            self._heard[cluster] = _Heard(sorted(alive.values()), frozenset(alive), [at for at, _end in over], ends)
+        return self._heard[cluster]
 
 
 def is_bare_silence(outcome: Outcome) -> bool:
@@ -55,7 +82,7 @@ def is_bare_silence(outcome: Outcome) -> bool:
 
 def reason(count: int, since: datetime) -> str:
     """The sentence for the operator."""
-    jobs = "another running job" if count == 1 else f"{count} other running jobs"
+    jobs = "another job" if count == 1 else f"{count} other jobs"
     return (
         f"no lines arrive: {jobs} of the cluster fell silent with it at {since:%H:%M:%S} UTC, and none wrote since"
     )

@@ -54,7 +54,39 @@ def test_all_at_once_is_blind_and_nobody_hangs(cluster: Cluster) -> None:
     for at in (QUIET, QUIET + 1, QUIET + 600):
         read(first, second, at=at)
     assert kinds(first) == kinds(second) == ["blind"]
-    assert "another running job" in again(first).blind_reason
+    assert "another job" in again(first).blind_reason
+
+
+def test_a_job_that_ends_in_silence_proves_no_hearing(cluster: Cluster) -> None:
+    """Whose collector stopped with the other's, and who has ended since: nobody is heard any more."""
+    job, other = trained(cluster), trained(cluster)
+    read(job, other, at=QUIET)
+    assert kinds(job) == ["blind"]
+    ended = moment(QUIET + 1)
+    Attempt.objects.filter(pk=other.pk).update(state=JobState.COMPLETED.value, ended_at=ended, changed_at=ended)
+    for at in (QUIET + 2, QUIET + 900):
+        read(job, at=at)
+    assert kinds(job) == ["blind"]
+    third = trained(cluster, until=QUIET + 1000)
+    assert kinds(third) == []
+    read(job, at=QUIET + 1001)
+    assert kinds(job) == ["hang"], "a line of a new job shows that lines arrive"
+
+
+def test_a_job_whose_last_line_was_heard_at_its_end_shows_that_lines_arrive(cluster: Cluster) -> None:
+    hung, other = trained(cluster), trained(cluster, until=150)
+    ended = moment(151)
+    Attempt.objects.filter(pk=other.pk).update(state=JobState.COMPLETED.value, ended_at=ended, changed_at=ended)
+    read(hung, at=QUIET)
+    assert kinds(hung) == ["hang"]
+
+
+def test_a_job_that_ended_when_the_silence_began_says_nothing(cluster: Cluster) -> None:
+    hung, other = trained(cluster), trained(cluster)
+    ended = moment(32)
+    Attempt.objects.filter(pk=other.pk).update(state=JobState.COMPLETED.value, ended_at=ended, changed_at=ended)
+    read(hung, at=QUIET)
+    assert kinds(hung) == ["hang"]
 
 
 def test_a_stall_does_not_hold_back_all_in_the_same_second(cluster: Cluster) -> None:
