@@ -30,7 +30,7 @@ def measured_at(confidence: float, bins: list[dict[str, Any]] = _TABLE["bins"]) 
 
 
 def in_words(told: Any) -> str:
-    """`of those that claim as much 94 % were right (85 to 97 %)`, `""` where nothing was measured or told.
+    """`in the lab 94 % of those that claim as much were right (85 to 97 %)`, `""` where nothing was measured or told.
 
     `told`: `root_cause.calibration` of a stored verdict, of whatever version.
     """
@@ -39,4 +39,4 @@ def in_words(told: Any) -> str:
     if not shares or not all(isinstance(one, float | int) and 0 <= one <= 1 for one in shares):
         return ""
     share, low, high = (f"{100 * float(one):.0f}" for one in shares)
-    return f"of those that claim as much {share} % were right ({low} to {high} %)"
+    return f"in the lab {share} % of those that claim as much were right ({low} to {high} %)"

@@ -94,7 +94,7 @@ def test_what_was_measured_stands_beside_the_claim(tmp_path: Path) -> None:
     assert "of those that claim" not in run(tmp_path / "job.log").out, "of healthy text nothing is claimed"
     (tmp_path / "job.log").write_text(text(CRASH))
     page = " ".join(run(tmp_path / "job.log").out.split())
-    assert "% sure; of those that claim as much" in page and in_words(told["calibration"]) in page
+    assert "% sure; in the lab" in page and in_words(told["calibration"]) in page
 
 
 @pytest.mark.parametrize("told", [None, "measured-2026", {}, {"share": None}, {"share": "<b>", "at_least": 0}])
