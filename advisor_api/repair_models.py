@@ -6,6 +6,7 @@ from django.core.exceptions import ValidationError
 from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
 
+from advisor_api.outgoing import Outgoing
 from workloads.log_stores import credential_name, readable_by_all, store_address
 from workloads.models import Cluster
 from workloads.validators import PLAIN_NAME
@@ -96,7 +97,7 @@ class RepairSystem(models.Model):
             raise ValidationError(mistakes)
 
 
-class RepairRecord(models.Model):
+class RepairRecord(Outgoing):
     """One thing that a repair system is told, once: its `key` is unique. Its own timer: `due_at`.
 
     `system` goes with its row, `name` stays.
@@ -111,13 +112,7 @@ class RepairRecord(models.Model):
     deed = models.CharField(max_length=8, choices=DEEDS)
     key = models.CharField(max_length=128, unique=True, help_text="The same whenever it is sent again.")
     body = models.JSONField(default=dict)
-    made_at = models.DateTimeField()
-    due_at = models.DateTimeField(null=True, blank=True, db_index=True)
-    tries = models.PositiveIntegerField(default=0)
-    again_at = models.DateTimeField(null=True, blank=True, help_text="When a person had it sent again.")
     outcome = models.CharField(max_length=9, choices=OUTCOMES, default="waiting")
-    over_at = models.DateTimeField(null=True, blank=True)
-    said = models.CharField(max_length=500, blank=True, default="", help_text="What came, in a sentence.")
 
     class Meta:
         ordering = ("-id",)

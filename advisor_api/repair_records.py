@@ -5,21 +5,19 @@ is a request to whoever repairs: Rekindle drains and resumes nothing. A node tha
 (trap 12): until it is free its record says *busy*.
 """
 
-import secrets
 from collections.abc import Iterable
 from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
 
-from django.db import transaction
-
+from advisor_api import outgoing
 from advisor_api.models import Exclusion
 from advisor_api.refusals import Stale
 from advisor_api.repair_models import OPEN, RepairRecord, RepairSystem
 from audit.actor_kind import ActorKind
 from audit.event_type import EventType
 from audit.level import Level
-from audit.trail import Actor, Entry, Subject, record
+from audit.trail import Actor, Entry, Subject
 from detectors.catalogue.masking import masked
 from detectors.models import Verdict
 from schedulers.states import LIVE
@@ -31,9 +29,6 @@ EVIDENCE, LONGEST = 10, 500  # quotes in one record, and characters of one
 AT_ONCE = 50
 LOOK_AGAIN = timedelta(seconds=15)  # about as often as the scheduler is asked
 UNSEEN = timedelta(minutes=2)  # since a node was listed: nobody knows whether it is free
-LEASE = timedelta(seconds=30)
-BACK_OFF = tuple(timedelta(seconds=each) for each in (5, 30, 120, 600, 1800))
-"""Before each next try; the last one again and again until `GIVEN_UP`."""
 GIVEN_UP = timedelta(hours=24)
 WORKS = frozenset({"allocated", "mixed", "completing", "alloc", "mix", "comp"})
 
@@ -160,30 +155,20 @@ def why_busy(row: RepairRecord, now: datetime) -> str:
 
 def claim(row: RepairRecord, now: datetime) -> bool:
     """The record for us alone; false when somebody was first."""
-    seconds = row.system.timeout_seconds if row.system else 0
-    mark = now + LEASE + timedelta(seconds=seconds, microseconds=secrets.randbelow(1_000_000))
-    if not _mine(row).update(due_at=mark, tries=row.tries + 1, outcome="waiting"):
-        return False
-    row.due_at, row.tries = mark, row.tries + 1
-    return True
+    return outgoing.claim(row, row.system.timeout_seconds if row.system else 0, now, outcome="waiting")
 
 
 def keep_trying(row: RepairRecord, said: str, now: datetime) -> None:
     """Nothing came, for a reason that may pass: once more after a pause, for a day."""
-    if now - (row.again_at or row.made_at) > GIVEN_UP:
+    if outgoing.is_given_up(row, GIVEN_UP, now):
         close(row, "failed", said, now)
-        return
-    pause = BACK_OFF[min(max(row.tries, 1), len(BACK_OFF)) - 1]
-    _mine(row).update(due_at=now + pause, said=storable(said, 500))
+    else:
+        outgoing.try_later(row, said, now)
 
 
 def close(row: RepairRecord, outcome: str, said: str, now: datetime) -> bool:
     """It is over, with one event of the trail; whether it was still ours."""
-    with transaction.atomic():
-        ours = _mine(row).update(due_at=None, outcome=outcome, said=storable(said, 500), over_at=now)
-        if ours:
-            record([_entry(row, outcome, said)], now)
-    return bool(ours)
+    return outgoing.close(row, outcome, said, _entry(row, outcome, said), now)
 
 
 def send_again(row: RepairRecord, actor: Actor, now: datetime) -> RepairRecord:
@@ -191,23 +176,15 @@ def send_again(row: RepairRecord, actor: Actor, now: datetime) -> RepairRecord:
 
     What no longer holds is still not handed over: the next sweep looks as at any other record.
     """
-    with transaction.atomic():
-        given_up = RepairRecord.objects.filter(pk=row.pk, outcome="failed")
-        if not given_up.update(outcome="waiting", due_at=now, over_at=None, said="", again_at=now):
-            raise Stale(f"{row.name} was not given up on {row.node} ({row.deed}): nothing is sent again.")
-        sentence = f"{actor.name} has {row.name} told again that the exclusion of {row.node} is {row.deed}."
-        entry = replace(_entry(row, "waiting", ""), actor=actor, sentence=sentence[:1000], producer_key=None)
-        record([entry], now)
-    row.refresh_from_db()
+    sentence = f"{actor.name} has {row.name} told again that the exclusion of {row.node} is {row.deed}."
+    entry = replace(_entry(row, "waiting", ""), actor=actor, sentence=sentence[:1000], producer_key=None)
+    if not outgoing.open_again(row, entry, now):
+        raise Stale(f"{row.name} was not given up on {row.node} ({row.deed}): nothing is sent again.")
     return row
 
 
 def _later(row: RepairRecord, outcome: str, said: str, now: datetime) -> None:
-    _mine(row).update(due_at=now + LOOK_AGAIN, outcome=outcome, said=storable(said, 500))
-
-
-def _mine(row: RepairRecord) -> Any:
-    return RepairRecord.objects.filter(pk=row.pk, due_at=row.due_at, outcome__in=OPEN)
+    outgoing.mine(row).update(due_at=now + LOOK_AGAIN, outcome=outcome, said=storable(said, 500))
 
 
 def _entry(row: RepairRecord, outcome: str, said: str) -> Entry:

@@ -1,20 +1,14 @@
-"""How are due records handed to repair systems, without anybody waiting for them?
-
-As with providers each is sent in a thread of its own, with few places in all and for one system; what finds none
-free is still due at the next sweep.
-"""
+"""How are due records handed to repair systems, without anybody waiting for them?"""
 
 import json
-import logging
-import threading
 from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
 
 from django.conf import settings
-from django.db import close_old_connections, connections
 from django.utils import timezone
 
+from advisor_api.outgoing_threads import start_each
 from advisor_api.repair_file import FileTrouble, append
 from advisor_api.repair_models import RepairRecord
 from advisor_api.repair_records import claim, close, due_records, keep_trying
@@ -24,38 +18,13 @@ from detectors.providers.posting import ACCEPTED, post
 from detectors.providers.provider import NoAnswer, NothingYet
 from detectors.stores.store import StoreTrouble
 
-log = logging.getLogger(__name__)
 PLACES = Places()
 
 
 def start_due(now: datetime) -> int:
     """Start what is due and finds a place; how many. Records of one node go one after the other."""
-    started = 0
-    for row in due_records(now):
-        system = row.system_id
-        if system is None or not PLACES.take(system):
-            continue
-        mine = False
-        try:
-            mine = claim(row, now)
-        finally:
-            if not mine:
-                PLACES.leave(system)
-        if mine:
-            threading.Thread(target=_body, args=(row, system), name=f"hand-off {row.name}", daemon=True).start()
-            started += 1
-    return started
-
-
-def _body(row: RepairRecord, system: int) -> None:
-    try:
-        close_old_connections()
-        hand_over(row, timezone.now)
-    except Exception:  # the row is due again after its lease
-        log.exception("could not keep what came of %s", row.key)
-    finally:
-        PLACES.leave(system)
-        connections.close_all()
+    due = ((row, row.system_id) for row in due_records(now) if row.system_id is not None)
+    return start_each(due, PLACES, lambda row: claim(row, now), lambda row: hand_over(row, timezone.now))
 
 
 def hand_over(row: RepairRecord, clock: Callable[[], datetime]) -> None:
