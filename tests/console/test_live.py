@@ -17,6 +17,7 @@ from django.contrib.auth.models import User
 from django.test import Client
 from django.utils import timezone
 
+from audit import append_only
 from audit.models import AuditEvent
 from console import consumers, tail
 from console.changes import DOUBT
@@ -163,10 +164,16 @@ async def test_a_burst_becomes_one_frame(viewer: str, story: Sample, monkeypatch
         assert frames[-1]["last"] == str(last)
 
 
+def made_old(at: datetime) -> None:
+    append_only.remove()
+    AuditEvent.objects.update(at=at)
+    append_only.restore()
+
+
 async def test_who_comes_back_gets_what_was_missed(viewer: str, story: Sample) -> None:
     last = await newest()
     long_ago = timezone.now() - 4 * DOUBT
-    await sync_to_async(AuditEvent.objects.update)(at=long_ago)
+    await sync_to_async(made_old)(long_ago)
     await sync_to_async(sample.Attempt.objects.update)(changed_at=long_ago)
     async with listening(f"topic={JOB}&topic=overview&since={last}", viewer) as one:
         assert await frame(one) == {"topics": [], "last": str(last)}

@@ -3,6 +3,7 @@
 import threading
 from datetime import datetime, timedelta
 from pathlib import Path
+from uuid import uuid4
 
 import pytest
 from django.conf import settings
@@ -112,12 +113,12 @@ def test_an_event_committed_below_the_newest_id_makes_a_new_panel(
     as_viewer: Client, rows: Sample, time_stands_still: datetime
 ) -> None:
     attempt = rows.recovered.attempts.get(index=1)
-    late = sample.event(time_stands_still, sample.EventType.ADVICE, attempt, "committed late")
-    sample.event(time_stands_still, sample.EventType.ADVICE, attempt, "committed first")
-    row = sample.AuditEvent.objects.get(pk=late.pk)
-    sample.AuditEvent.objects.filter(pk=late.pk).delete()
+    first = sample.event(time_stands_still, sample.EventType.ADVICE, attempt, "committed first")
+    told = {field.attname: getattr(first, field.attname) for field in first._meta.concrete_fields}
+    gap = {**told, "id": first.pk + 1, "uuid": uuid4(), "sentence": "committed late"}
+    sample.AuditEvent.objects.create(**{**told, "id": first.pk + 2, "uuid": uuid4()})
     as_viewer.get("/panels/job_events/demo/4711/0")
-    row.save(force_insert=True)
+    sample.AuditEvent.objects.create(**gap)
     assert "committed late" in as_viewer.get("/panels/job_events/demo/4711/0").content.decode()
 
 
