@@ -33,6 +33,7 @@ from schedulers.port import SchedulerError
 from schedulers.states import FINAL, LIVE, JobState
 from workloads.limits import effective_limits
 from workloads.models import Attempt, Cluster, Job, Node
+from workloads.pushes import PUSH
 from workloads.scheduler_ways import scheduler_of
 
 JOBS_KNOWN = 5_000  # newest ones, by whose numbers labels are recognised
@@ -114,6 +115,9 @@ def _attempts(cluster: Cluster, wanted: Wanted) -> tuple[list[Attempt], int]:
 def _scheduler(cluster: Cluster, now: datetime, clock: Clock) -> SchedulerFacts:
     """Whether the scheduler answers, and how its clock stands to ours (one command)."""
     unseen = cluster.cannot_see_reason if cluster.cannot_see_since else ""
+    if cluster.scheduler_transport == PUSH:
+        told, seen = cluster.pushed_clock_at, cluster.seen_at
+        return SchedulerFacts("", (told - seen).total_seconds() if told and seen else None, seen, unseen)
     seconds, begun = min(settings.REKINDLE["REKINDLE_COMMAND_SECONDS"], SECONDS), clock()
     try:
         said = scheduler_of(cluster, seconds).now()

@@ -45,6 +45,10 @@ class NoAccounting(SchedulerError):
     """The installation keeps no record of ended jobs, so a vanished one is gone, never failed."""
 
 
+class NotTold(SchedulerError):
+    """Nobody asked this where the answers come from; a later observation may bring it."""
+
+
 @dataclass(frozen=True)
 class JobRow:
     """One job as a listing shows it. Times are aware UTC; `None` where the scheduler has none.
@@ -191,25 +195,16 @@ class Limits:
     tested: bool  # whether outputs of this version stand among the recorded ones
 
 
-class Scheduler(Protocol):
-    """The port. Reads raise `Unreachable` or `Garbled`; actions also `Refused` or `Unclear`.
-
-    An action that raises `Unreachable` or `Garbled` sent nothing: only `Unclear` may have been carried out.
-    """
+class Reading(Protocol):
+    """The part of the port that observing needs. Raises `Unreachable` or `Garbled`."""
 
     def jobs(self) -> Listing:
         """All jobs in one call."""
 
-    def job(self, number: int) -> JobDetail:
-        """One job with its exclusions; `NoSuchJob` when the scheduler does not know it."""
-
-    def waiting_tasks(self, array_job: int) -> tuple[WaitingTasks, ...]:
-        """The tasks of an array that wait and that nobody holds; `NoSuchJob` when nothing of it is known."""
-
     def ended(self, number: int) -> tuple[AccountedAttempt, ...]:
         """Ended attempts under this number, oldest first; numbers come round, so it may be another job's too.
 
-        Also raises `NoAccounting`. The record lags: never judge from it within 10 s of the end.
+        Also raises `NoAccounting`, or `NotTold`. The record lags: never judge from it within 10 s of the end.
         """
 
     def nodes(self) -> tuple[NodeRow, ...]:
@@ -218,11 +213,24 @@ class Scheduler(Protocol):
     def limits(self) -> Limits:
         """Version and limits of the installation."""
 
-    def now(self) -> datetime:
-        """The scheduler's own clock."""
-
     def ping(self) -> None:
         """Returns when the scheduler answers."""
+
+
+class Scheduler(Reading, Protocol):
+    """The port. Reads raise `Unreachable` or `Garbled`; actions also `Refused` or `Unclear`.
+
+    An action that raises `Unreachable` or `Garbled` sent nothing: only `Unclear` may have been carried out.
+    """
+
+    def job(self, number: int) -> JobDetail:
+        """One job with its exclusions; `NoSuchJob` when the scheduler does not know it."""
+
+    def waiting_tasks(self, array_job: int) -> tuple[WaitingTasks, ...]:
+        """The tasks of an array that wait and that nobody holds; `NoSuchJob` when nothing of it is known."""
+
+    def now(self) -> datetime:
+        """The scheduler's own clock."""
 
     def mark(self, number: int, text: str) -> None:
         """Write our mark into the administrator's comment (decisions 11); `""` removes it."""

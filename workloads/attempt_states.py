@@ -13,6 +13,7 @@ from schedulers.states import FINAL, LIVE, WAITING, JobState
 from workloads.models import Attempt
 
 ENDING = frozenset({JobState.COMPLETING, JobState.REQUEUED})  # as a listing shows them
+LARGEST_CODE = 2**31 - 1
 WHOLE_ALLOCATION = LIVE - {JobState.COMPLETING}
 FIELDS = (
     "state",
@@ -90,7 +91,8 @@ def vanished(attempt: Attempt, accounted: AccountedAttempt | None, now: datetime
         attempt.state, attempt.ended_at = JobState.GONE.value, now
         return _changed(attempt, were)
     attempt.state, attempt.scheduler_word = accounted.state.value, accounted.word[:64]
-    attempt.exit_code, attempt.exit_signal = accounted.exit_code, accounted.exit_signal
+    attempt.exit_code = min(max(accounted.exit_code, 0), LARGEST_CODE)
+    attempt.exit_signal = min(max(accounted.exit_signal, 0), LARGEST_CODE)
     attempt.started_at = attempt.started_at or accounted.started_at
     attempt.ended_at = accounted.ended_at
     attempt.nodes = attempt.nodes or list(accounted.nodes)

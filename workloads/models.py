@@ -40,9 +40,9 @@ class Cluster(models.Model):
     scheduler_kind = models.CharField(max_length=16, choices=[("slurm", "Slurm")], default="slurm")
     scheduler_transport = models.CharField(
         max_length=8,
-        choices=[("local", "Commands of this machine"), ("ssh", "Over SSH")],
+        choices=[("local", "Commands of this machine"), ("ssh", "Over SSH"), ("push", "Pushed by its controller")],
         default="local",
-        help_text="How the scheduler's commands are run.",
+        help_text="How the scheduler is seen: by commands run from here, or by what its controller pushes.",
     )
     ssh_address = models.CharField(
         max_length=300,
@@ -191,6 +191,8 @@ class Cluster(models.Model):
     metrics_unseen_reason = models.CharField(max_length=500, blank=True, default="", editable=False)
     observe_due_at = models.DateTimeField(null=True, blank=True, editable=False, db_index=True)
     seen_at = models.DateTimeField(null=True, blank=True, editable=False)
+    pushed_sequence = models.BigIntegerField(default=0, editable=False)
+    pushed_clock_at = models.DateTimeField(null=True, blank=True, editable=False)  # the scheduler's own
     cannot_see_since = models.DateTimeField(null=True, blank=True, editable=False)
     cannot_see_reason = models.CharField(max_length=500, blank=True, default="", editable=False)
     raw_answer = models.TextField(blank=True, default="", editable=False)

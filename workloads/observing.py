@@ -10,13 +10,13 @@ from datetime import datetime
 from django.db import transaction
 
 from audit.trail import record
-from schedulers.port import JobRow, Limits, NodeRow, Scheduler, SchedulerError
+from schedulers.port import JobRow, Limits, NodeRow, Reading, SchedulerError
 from workloads.changes import Changes
 from workloads.merging import merge
 from workloads.models import Cluster, Job
 from workloads.node_rows import compare_nodes
 from workloads.rows import watched_rows
-from workloads.sight import cannot_see, limits_are_due, sees, sees_again
+from workloads.sight import Push, cannot_see, limits_are_due, sees, sees_again
 from workloads.stored import load_live, load_numbers
 from workloads.vanishing import lay_aside
 
@@ -28,31 +28,39 @@ class _Answer:
     limits: Limits | None
 
 
-def observe(cluster: Cluster, scheduler: Scheduler, now: datetime) -> None:
+def observe(cluster: Cluster, scheduler: Reading, now: datetime) -> None:
     """List once and store everything that changed; the number of queries does not grow with unchanged jobs.
 
     An answer that is missing or cannot be read changes nothing but "cannot see". `cluster` is read anew.
     """
-    before = Cluster.objects.get(pk=cluster.pk)
+    observe_as(Cluster.objects.get(pk=cluster.pk), scheduler, now)
+
+
+def observe_as(before: Cluster, scheduler: Reading, now: datetime, push: Push | None = None) -> bool:
+    """As `observe`, against the row as it was read; with `push` its number is stored in the same transaction.
+
+    `False`: nothing of it was stored, because there was no usable answer or another observation was first.
+    """
     try:
         answer = _ask(before, scheduler, now)
     except SchedulerError as error:
         cannot_see(before, error, now)
-        return
+        return False
     changes = _compare(before, answer, scheduler, now)
     nodes = compare_nodes(before, answer.nodes, now)
     with transaction.atomic():
-        if not sees(before, answer.limits, now):
-            return
+        if not sees(before, answer.limits, now, push):
+            return False
         changes.save(before, now)
         Job.objects.filter(cluster=before, live=True, missing_listings=0).update(seen_at=now)
         nodes.save(before, now)
         entries = [*sees_again(before, now), *changes.entries]
         if entries:
             record(entries, now)
+    return True
 
 
-def _ask(cluster: Cluster, scheduler: Scheduler, now: datetime) -> _Answer:
+def _ask(cluster: Cluster, scheduler: Reading, now: datetime) -> _Answer:
     listing = scheduler.jobs()
     if not listing.jobs and Job.objects.filter(cluster=cluster, live=True).exists():
         scheduler.ping()  # an empty list is an answer only from a scheduler that answers otherwise too (trap 4)
@@ -61,7 +69,7 @@ def _ask(cluster: Cluster, scheduler: Scheduler, now: datetime) -> _Answer:
     return _Answer(listing.jobs, nodes, limits)
 
 
-def _compare(cluster: Cluster, answer: _Answer, scheduler: Scheduler, now: datetime) -> Changes:
+def _compare(cluster: Cluster, answer: _Answer, scheduler: Reading, now: datetime) -> Changes:
     """What the answer changes, in memory. The stored side is what it was at `cluster.seen_at`, or it is dropped."""
     changes = Changes()
     stored = load_live(cluster)

@@ -27,10 +27,21 @@ def scheduler_of(cluster: Cluster, seconds: float) -> Scheduler:
 
     Raises `ValueError` for a kind that nobody knows; a way that cannot be used is `Unreachable` when it is used.
     """
-    transport = ssh_of(cluster) if cluster.scheduler_transport == "ssh" else None
     return open_scheduler(
-        cluster.scheduler_kind, cluster.scheduler_path, cluster.scheduler_config, seconds, transport
+        cluster.scheduler_kind, cluster.scheduler_path, cluster.scheduler_config, seconds, _way(cluster)
     )
+
+
+def _way(cluster: Cluster) -> Transport | None:
+    """`None`: the commands of this machine."""
+    match cluster.scheduler_transport:
+        case "ssh":
+            return ssh_of(cluster)
+        case "push":
+            return NoWay(
+                f"The scheduler of {cluster.name} is not asked from here: its controller pushes what it lists."
+            )
+    return None
 
 
 def ssh_of(cluster: Cluster) -> Transport:

@@ -4,6 +4,7 @@
 that he brings is dropped.
 """
 
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -42,14 +43,28 @@ def cannot_see(before: Cluster, error: SchedulerError, now: datetime) -> None:
             mine.filter(cannot_see_since__isnull=False).update(**told)
 
 
-def sees(before: Cluster, limits: Limits | None, now: datetime) -> bool:
+@dataclass(frozen=True)
+class Push:
+    """Which pushed observation it is: its sequence number, and the scheduler's own time in it."""
+
+    sequence: int
+    clock_at: datetime
+
+
+def sees(before: Cluster, limits: Limits | None, now: datetime, push: Push | None = None) -> bool:
     """Move the token inside the caller's transaction; `False`: somebody was first, drop everything."""
     values: dict[str, Any] = {"seen_at": now}
+    if push is not None:
+        values |= {"pushed_sequence": push.sequence, "pushed_clock_at": push.clock_at}
     if before.cannot_see_since is not None:
         values |= {"cannot_see_since": None, "cannot_see_reason": "", "raw_answer": "", "changed_at": now}
     if limits is not None:
         values |= {"limits_asked_at": now} | _installation(before, limits, now)
-    token = {"seen_at": before.seen_at, "cannot_see_since": before.cannot_see_since}
+    token = {
+        "seen_at": before.seen_at,
+        "cannot_see_since": before.cannot_see_since,
+        "pushed_sequence": before.pushed_sequence,
+    }
     return bool(Cluster.objects.filter(pk=before.pk, **token).update(**values))
 
 

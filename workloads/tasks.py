@@ -9,6 +9,7 @@ from django.utils import timezone
 
 from workloads.models import Cluster
 from workloads.observing import observe
+from workloads.pushes import PUSH, miss
 from workloads.scheduler_ways import scheduler_of
 from workloads.sweeping import thin_due
 from workloads.turns import Turn, claim_due, end_turn
@@ -30,7 +31,10 @@ def observe_cluster(cluster_id: int, until: str) -> None:
     cluster = Cluster.objects.get(pk=cluster_id)
     try:
         seconds = settings.REKINDLE["REKINDLE_COMMAND_SECONDS"]
-        observe(cluster, scheduler_of(cluster, seconds), began_at)
+        if cluster.scheduler_transport == PUSH:
+            miss(cluster, seconds, began_at)
+        else:
+            observe(cluster, scheduler_of(cluster, seconds), began_at)
     finally:
         turn = Turn(cluster_id, datetime.fromisoformat(until))
         end_turn(turn, began_at, timezone.now(), random.SystemRandom().random)

@@ -8,7 +8,7 @@ failed (decisions 14).
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 
-from schedulers.port import AccountedAttempt, NoAccounting, Scheduler, SchedulerError
+from schedulers.port import AccountedAttempt, NoAccounting, NotTold, Reading, SchedulerError
 from schedulers.states import FINAL, JobState
 from workloads import said
 from workloads.attempt_states import vanished
@@ -25,7 +25,7 @@ PATIENCE = timedelta(hours=1)  # how long an accounting that does not answer is 
 
 def lay_aside(
     stored: Stored,
-    scheduler: Scheduler,
+    scheduler: Reading,
     *,
     cluster: Cluster,
     missing: Iterable[Job],
@@ -64,7 +64,7 @@ def _missed_again(cluster: Cluster, job: Job, now: datetime, changes: Changes) -
     return job.missing_listings >= LISTINGS and now - job.missing_since >= apart
 
 
-def _accounted(scheduler: Scheduler, attempts: Sequence[Attempt]) -> Mapping[int, AccountedAttempt | None]:
+def _accounted(scheduler: Reading, attempts: Sequence[Attempt]) -> Mapping[int, AccountedAttempt | None]:
     """By attempt key what the accounting says, `None` when it knows nothing; unanswered ones are left out."""
     answers: dict[int, AccountedAttempt | None] = {}
     for attempt in attempts[:ASKED_PER_TURN]:
@@ -72,6 +72,8 @@ def _accounted(scheduler: Scheduler, attempts: Sequence[Attempt]) -> Mapping[int
             records = scheduler.ended(attempt.job.number)
         except NoAccounting:
             return dict.fromkeys((attempt.pk for attempt in attempts), None)
+        except NotTold:
+            continue
         except SchedulerError:
             break  # the listing was good; only the accounting is away
         mine = [record for record in records if _is(record, attempt)]

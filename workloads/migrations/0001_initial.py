@@ -45,9 +45,13 @@ class Migration(migrations.Migration):
                 (
                     "scheduler_transport",
                     models.CharField(
-                        choices=[("local", "Commands of this machine"), ("ssh", "Over SSH")],
+                        choices=[
+                            ("local", "Commands of this machine"),
+                            ("ssh", "Over SSH"),
+                            ("push", "Pushed by its controller"),
+                        ],
                         default="local",
-                        help_text="How the scheduler's commands are run.",
+                        help_text="How the scheduler is seen: by commands run from here, or by what its controller pushes.",
                         max_length=8,
                     ),
                 ),
@@ -278,6 +282,8 @@ class Migration(migrations.Migration):
                 ),
                 ("observe_due_at", models.DateTimeField(blank=True, db_index=True, editable=False, null=True)),
                 ("seen_at", models.DateTimeField(blank=True, editable=False, null=True)),
+                ("pushed_sequence", models.BigIntegerField(default=0, editable=False)),
+                ("pushed_clock_at", models.DateTimeField(blank=True, editable=False, null=True)),
                 ("cannot_see_since", models.DateTimeField(blank=True, editable=False, null=True)),
                 ("cannot_see_reason", models.CharField(blank=True, default="", editable=False, max_length=500)),
                 ("raw_answer", models.TextField(blank=True, default="", editable=False)),
