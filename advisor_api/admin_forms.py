@@ -57,8 +57,8 @@ class PauseForm(_EndingForm):
     def clean(self) -> dict[str, Any]:
         """Scope and value go together."""
         found: dict[str, Any] = super().clean() or self.cleaned_data
-        if found.get("scope"):
-            _refused(lambda: check_scope(found["scope"], found.get("value", "")))
+        if found.get("scope") and found.get("cluster"):
+            _refused(lambda: check_scope(found["cluster"], found["scope"], found.get("value", "")))
         return found
 
 

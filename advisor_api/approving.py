@@ -1,19 +1,28 @@
 """May an advice that waits for a person go ahead? What a person's yes, no and "no longer" do."""
 
+from dataclasses import replace
 from datetime import datetime
 
 from django.db import transaction
 
+from advisor_api.acting import acting_on
 from advisor_api.array_facts import look_again
 from advisor_api.excluding import exclude_named
-from advisor_api.models import Advice
+from advisor_api.gates import closed_for_approval
+from advisor_api.gathering import active_exclusions, look_at_partition
+from advisor_api.models import Advice, PolicyVersion
+from advisor_api.pausing import active_pauses
+from advisor_api.policies import policy_for
 from advisor_api.policy.advice_state import AdviceState
+from advisor_api.policy.caps import cap_on
 from advisor_api.policy.operation import Operation
 from advisor_api.policy.reconciliation_reason import ReconciliationReason
+from advisor_api.policy.stored import read_facts
 from advisor_api.refusals import Bad, NotFound, Stale
 from advisor_api.states import Move, move
 from audit.trail import Actor
 from detectors.catalogue.kind import AnomalyKind
+from detectors.models import Verdict
 from schedulers.states import LIVE, NOT_A_FAILURE, JobState
 from workloads.models import Attempt
 from workloads.stored_text import storable
@@ -36,20 +45,63 @@ def newest_advice(attempt: Attempt) -> Advice:
 
 def approve(advice: Advice, generation_seen: int, reason: str, actor: Actor, now: datetime) -> Advice:
     """Let it be carried out. Raises `Bad` for an empty reason; `Stale` when it is another generation, has moved,
-    came too late, or when the attempt has recovered meanwhile (trap 27).
+    came too late, when the attempt has recovered meanwhile (trap 27), when a gate is closed (a yes that does
+    nothing now would do it later, when nobody looks), or when so much was excluded since that a cap forbids its
+    nodes: then it is decided anew.
     """
     _check(advice, generation_seen, reason)
     if advice.expires_at <= now:
         raise Stale(f"The approval came too late: it was open until {advice.expires_at:%Y-%m-%d %H:%M:%S} UTC.")
     if recovered := recovered_sentence(advice):
         raise Stale(recovered)
+    if advice.state == AdviceState.AWAITING_APPROVAL and (closed := _closed_gate(advice, now)):
+        raise Stale(f"A yes would do nothing: {closed}.")
     sentence = f"{actor.name} approved advice {advice.generation} on {advice.attempt.label}: {reason}"
     step = Move(AdviceState.PENDING, ReconciliationReason.UNSPECIFIED, actor, sentence)
-    with transaction.atomic():
-        move(advice, step, now)
-        if advice.operation == Operation.RESTART:
-            exclude_named(advice, _named(advice), now)
+    try:
+        with transaction.atomic():
+            if advice.state == AdviceState.AWAITING_APPROVAL:
+                _keep_within_caps(advice, now)
+            move(advice, step, now)
+            if advice.operation == Operation.RESTART:
+                exclude_named(advice, _named(advice), now)
+    except _Capped as capped:
+        if advice.verdict is not None:
+            Verdict.objects.filter(pk=advice.verdict.pk, decide_due_at=None).update(decide_due_at=now)
+        raise Stale(str(capped)) from None
     return advice
+
+
+class _Capped(Exception):
+    """The sentence that says which cap was reached since the advice was given."""
+
+
+def _closed_gate(advice: Advice, now: datetime) -> str:
+    job = advice.attempt.job
+    pauses = active_pauses(job.cluster, now)
+    return closed_for_approval(advice, job.cluster, job, pauses, acting_on([job]), now)
+
+
+def _keep_within_caps(advice: Advice, now: datetime) -> None:
+    """Each of many questions was within the caps when it was asked, for nothing is excluded before the answer.
+
+    Approvals and decisions on one cluster come one after the other, as decisions do. Raises `_Capped`.
+    """
+    named, job = tuple(_named(advice)), advice.attempt.job
+    if not named or advice.operation != Operation.RESTART:
+        return
+    policy = policy_for(job, now)
+    PolicyVersion.objects.select_for_update().get(pk=policy.base.pk)
+    own = Verdict.objects.filter(attempt=advice.attempt).values("uuid")
+    partition = look_at_partition(job, active_exclusions(job.cluster, now).exclude(verdict_id__in=own), now)
+    facts = replace(
+        read_facts(advice.facts),
+        partition_size=partition.size,
+        partition_available=partition.available,
+        excluded=partition.excluded,
+    )
+    if cap := cap_on(named, facts, policy.policy):
+        raise _Capped(f"Other nodes were excluded since this was asked, so it is decided anew: {cap}.")
 
 
 def reject(advice: Advice, generation_seen: int, reason: str, actor: Actor, now: datetime) -> Advice:

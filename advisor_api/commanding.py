@@ -20,7 +20,7 @@ def note_command(attempt: Attempt, at: datetime, now: datetime) -> None:
 
 def forget_command(attempt: Attempt) -> None:
     """It runs on, for the advice came to nothing: from now on it speaks for itself again."""
-    later = Attempt.objects.filter(job=attempt.job_id, index__gt=attempt.index)
-    mine = Attempt.objects.filter(pk=attempt.pk, state__in=RUNNING, command_at__isnull=False)
-    if not later.exists():
-        mine.update(command_at=None)
+    told = Attempt.objects.filter(job=attempt.job_id, index__gte=attempt.index).values_list("index", "command_at")
+    seen = list(told)
+    if len(seen) == 1 and seen[0] != (attempt.index, None):
+        Attempt.objects.filter(pk=attempt.pk, state__in=RUNNING).update(command_at=None)

@@ -43,6 +43,14 @@ def may_act(  # noqa: PLR0917  # one signature for all who ask
     return not closed, closed
 
 
+def closed_for_approval(  # noqa: PLR0917  # as above
+    advice: Advice, cluster: Cluster, job: Job, pauses: Iterable[Pause], acting: Acting, now: datetime
+) -> str:
+    """The first gate that would keep an advice from being carried out if it were approved, or `""`."""
+    question = _Question(advice, cluster, job, tuple(pauses), acting, now)
+    return next((sentence for gate in GATES if gate is not _state and (sentence := gate(question))), "")
+
+
 def _state(question: _Question) -> str:
     state = AdviceState(question.advice.state)
     if state is AdviceState.AWAITING_APPROVAL:

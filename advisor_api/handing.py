@@ -9,7 +9,8 @@ from django.db.models import QuerySet
 
 from advisor_api.acting import acting_on
 from advisor_api.gates import may_act
-from advisor_api.models import Advice
+from advisor_api.gathering import active_exclusions, command_given
+from advisor_api.models import Advice, Exclusion
 from advisor_api.models import Sequence as Recovery
 from advisor_api.pausing import active_pauses
 from advisor_api.policy.advice_state import AdviceState
@@ -30,11 +31,17 @@ class Handed:
     issues: tuple[Anomaly, ...]
     may_be_acted_on: bool
     why_not: str
+    given_back: frozenset[str] = frozenset()
 
     @property
     def attempt(self) -> Attempt:
         """The attempt that it is on."""
         return self.advice.attempt
+
+    @property
+    def excluded_nodes(self) -> list[str]:
+        """Nodes to leave out: those of the advice, without those that were given back before anything was begun."""
+        return [str(node) for node in self.advice.excluded_nodes if node not in self.given_back]
 
     @property
     def status(self) -> str:
@@ -55,7 +62,7 @@ class Handed:
     def waiting_tasks_of(self) -> int | None:
         """The array whose waiting tasks should leave out the same nodes: they have not run, and would get there."""
         job: Job = self.attempt.job
-        restarts = self.advice.operation == Operation.RESTART and bool(self.advice.excluded_nodes)
+        restarts = self.advice.operation == Operation.RESTART and bool(self.excluded_nodes)
         return job.array_job if restarts and job.array_task is not None else None
 
     @property
@@ -81,15 +88,42 @@ def advice_of(cluster: Cluster, *, only_active: bool) -> QuerySet[Advice]:
 
 
 def handed(advice: Sequence[Advice], cluster: Cluster, now: datetime) -> list[Handed]:
-    """The advice of one cluster with symptoms and gates. Three queries, however many there are."""
+    """The advice of one cluster with symptoms and gates. Four queries, however many there are; a few more for those
+    of which a node was given back.
+    """
     pauses = list(active_pauses(cluster, now))
     issues: defaultdict[int, list[Anomaly]] = defaultdict(list)
     for anomaly in Anomaly.objects.filter(attempt__in={each.attempt_id for each in advice}).defer("evidence"):
         if len(issues[anomaly.attempt_id]) < ISSUES_LIMIT:
             issues[anomaly.attempt_id].append(anomaly)
     acting = acting_on([each.attempt.job for each in advice])
+    given_back = _given_back(advice, cluster, now)
     found = []
     for each in advice:
         may, why_not = may_act(each, cluster, each.attempt.job, pauses, acting, now)
-        found.append(Handed(each, tuple(issues[each.attempt_id]), may, why_not))
+        back = given_back.get(each.pk, frozenset())
+        found.append(Handed(each, tuple(issues[each.attempt_id]), may, why_not, back))
+    return found
+
+
+def _given_back(advice: Sequence[Advice], cluster: Cluster, now: datetime) -> dict[int, frozenset[str]]:
+    """Nodes of each advice whose exclusions were all lifted after it was given: by a person, or as their faults are
+    cleared. What a controller has begun it carries through as it was handed out.
+    """
+    nodes = {str(node) for each in advice for node in each.excluded_nodes}
+    if not nodes:
+        return {}
+    since = min(each.created_at for each in advice)
+    rows = Exclusion.objects.filter(cluster=cluster, lifted_at__gt=since).values_list("node", "lifted_at")
+    lifted = [(node, at) for node, at in rows if node in nodes and at is not None]
+    if not lifted:
+        return {}
+    out = set(active_exclusions(cluster, now).values_list("node", flat=True))
+    found = {}
+    for each in advice:
+        back = {
+            node for node, at in lifted if node in each.excluded_nodes and at > each.created_at and node not in out
+        }
+        if back and not command_given(each.attempt):
+            found[each.pk] = frozenset(back)
     return found

@@ -1,5 +1,6 @@
 """What is not to be touched for a while, by whose word?"""
 
+import re
 from collections.abc import Sequence
 from datetime import datetime
 
@@ -12,10 +13,12 @@ from advisor_api.refusals import Bad, NotFound, Stale
 from audit.event_type import EventType
 from audit.level import Level
 from audit.trail import Actor, Entry, Subject, record
-from workloads.models import Cluster, Job
+from workloads.models import Cluster, Job, Node
 
 SCOPES = ("cluster", "partition", "user", "job")
 VALUE_LIMIT = 128
+_JOB = re.compile(r"[0-9]{1,19}(_[0-9]{1,19})?")
+_USER = re.compile(r"[^\s,]{1,64}")
 
 
 def active_pauses(cluster: Cluster, now: datetime) -> QuerySet[Pause]:
@@ -29,15 +32,25 @@ def covers(pause: Pause, job: Job) -> bool:
         return True
     if pause.scope == "partition":
         return pause.value in job.partition.split(",")
-    return pause.value == (job.user if pause.scope == "user" else str(job.number))
+    if pause.scope == "user":
+        return pause.value == job.user
+    return pause.value in _numbers(job)
+
+
+def _numbers(job: Job) -> set[str]:
+    """What a person may call a job: its number, and of a task its array's, or both as Slurm writes them."""
+    of_array = {str(job.array_job), f"{job.array_job}_{job.array_task}"} if job.array_job is not None else set()
+    return {str(job.number), *of_array}
 
 
 def pause(
     cluster: Cluster, scope: str, value: str, *, reason: str, until: datetime, actor: Actor, now: datetime
 ) -> Pause:
     """Nothing is done on what `scope` and `value` name until the end. Raises `Bad`."""
-    check_scope(scope, value)
+    check_scope(cluster, scope, value)
     check_end(until, now)
+    if scope == "job":
+        value = "_".join(str(int(part)) for part in value.split("_"))
     with transaction.atomic():
         row = Pause.objects.create(
             cluster=cluster, scope=scope, value=value, reason=reason, owner=actor.name[:128], since=now, until=until
@@ -46,14 +59,25 @@ def pause(
     return row
 
 
-def check_scope(scope: str, value: str) -> None:
-    """`Bad` unless scope and value go together."""
+def check_scope(cluster: Cluster, scope: str, value: str) -> None:
+    """`Bad` unless scope and value go together: a pause of what cannot be would hold nothing back."""
     if scope not in SCOPES:
         raise Bad(f"A pause is of one of {', '.join(SCOPES)}.")
     if bool(value) is (scope == "cluster"):
         raise Bad("A pause of the cluster has no value; every other one needs it.")
-    if scope == "job" and not (value.isascii() and value.isdigit() and len(value) <= 19):
-        raise Bad("The value of a pause of a job is its number.")
+    if scope == "job" and not _JOB.fullmatch(value):
+        raise Bad("The value of a pause of a job is its number, of an array's task also ARRAY_TASK.")
+    if scope == "user" and not _USER.fullmatch(value):
+        raise Bad("The value of a pause of a user is the name of one user.")
+    if scope == "partition" and value not in (known := _partitions_of(cluster)):
+        told = f"it has {', '.join(sorted(known)[:20])}" if known else "none is known yet"
+        raise Bad(f"{cluster.name} has no partition {value[:64]!r}; {told}. One pause holds for one partition.")
+
+
+def _partitions_of(cluster: Cluster) -> set[str]:
+    """Those of its nodes, and those it is told to watch."""
+    of_nodes = Node.objects.filter(cluster=cluster).values_list("partitions", flat=True)
+    return {str(name) for names in of_nodes for name in names} | set(cluster.partitions)
 
 
 def end_pause(row: Pause, actor: Actor, now: datetime) -> Pause:
@@ -76,7 +100,7 @@ def find_pause(clusters: Sequence[Cluster], number: int) -> Pause:
 
 def _entry(row: Pause, actor: Actor, what: str) -> Entry:
     of = f"{row.scope} {row.value}".strip()
-    number = int(row.value) if row.scope == "job" and len(row.value) < 19 else None
+    number = int(row.value) if row.scope == "job" and row.value.isdigit() and len(row.value) < 19 else None
     return Entry(
         type=EventType.PAUSE,
         subject=Subject(cluster=row.cluster.name, job_number=number),

@@ -35,7 +35,10 @@ def recent_restarts(job: Job, policy: Policy, now: datetime) -> Restarted:
     together all are decided on before the first command. Four queries.
     """
     cluster, since = job.cluster, now - timedelta(seconds=policy.storm_window_seconds)
-    near = Q(attempt__job__partition=job.partition) | Q(attempt__job__user=job.user)
+    # A job that waits is listed with all partitions it was submitted to: `main,spare`.
+    own = _partitions(job.partition)
+    several = Q(attempt__job__partition__contains=",")
+    near = Q(attempt__job__partition__in=[job.partition, *own]) | several | Q(attempt__job__user=job.user)
     here = Advice.objects.filter(near, attempt__job__cluster=cluster)
     restarts = here.filter(operation=Operation.RESTART.value, created_at__gt=since - LONGEST_RECOVERY)
     intents = AuditEvent.objects.filter(
@@ -60,6 +63,10 @@ def recent_restarts(job: Job, policy: Policy, now: datetime) -> Restarted:
         if may_act(advice, cluster, other, pauses, acting, now)[0]:
             places[advice.pk] = other.partition, other.user
     return Restarted(
-        sum(1 for partition, _ in places.values() if partition == job.partition),
+        sum(1 for partition, _ in places.values() if partition == job.partition or own & _partitions(partition)),
         sum(1 for _, user in places.values() if user == job.user),
     )
+
+
+def _partitions(names: str) -> frozenset[str]:
+    return frozenset(filter(None, names.split(",")))

@@ -34,12 +34,12 @@ def left_out(facts: Facts, policy: Policy) -> tuple[str, ...]:
         return ()
     witnessed = tuple(node.host for node in facts.named if node.host in sure and node.witnessed)
     parts = (some[:count] for some in (sure, witnessed) for count in range(len(some), 0, -1))
-    return next((part for part in parts if not _cap_on(part, facts, policy)), ())
+    return next((part for part in parts if not cap_on(part, facts, policy)), ())
 
 
 def cap_reached(facts: Facts, policy: Policy) -> str:
     """Which cap forbids to exclude all of the sure nodes, in words; `""` when none does."""
-    return _cap_on(sure_nodes(facts, policy), facts, policy)
+    return cap_on(sure_nodes(facts, policy), facts, policy)
 
 
 def checks(facts: Facts, policy: Policy) -> tuple[tuple[str, bool], ...]:
@@ -56,7 +56,8 @@ def checks(facts: Facts, policy: Policy) -> tuple[tuple[str, bool], ...]:
     )
 
 
-def _cap_on(sure: tuple[str, ...], facts: Facts, policy: Policy) -> str:
+def cap_on(sure: tuple[str, ...], facts: Facts, policy: Policy) -> str:
+    """Which cap forbids to exclude these of the named nodes, in words; `""` when none does."""
     if _too_many(facts, policy):
         return f"{len(facts.named)} nodes are named, at most {policy.max_nodes_per_incident} may go at once"
     left = _left_without(facts, sure)

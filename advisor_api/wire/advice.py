@@ -25,7 +25,7 @@ MODES = {mode: mode.value for mode in Mode}
 class AdviceConstraints(Form):
     """Nodes to leave out, and the array whose waiting tasks should leave them out as well."""
 
-    excludedNodes = names(source="advice.excluded_nodes")
+    excludedNodes = names(source="excluded_nodes")
     waitingTasksOf = Int64(source="waiting_tasks_of", allow_null=True)
 
 
