@@ -16,6 +16,9 @@ from advisor_api.policy.level import PolicyLevel
 from advisor_api.policy.merging import Layer, Resolved, merge
 from advisor_api.policy.stored import read_resolved
 from advisor_api.policy.values import Policy, defaults, read_policy
+from audit.actor_kind import ActorKind
+from audit.event_type import EventType
+from audit.trail import Actor, Entry, Subject, record
 from workloads.models import Cluster, Job
 
 PROGRAM_NAME = "Rekindle"
@@ -150,9 +153,21 @@ def _first_of_all(now: datetime) -> PolicyVersion:
                 activated_at=now,
                 activated_by=PROGRAM_NAME,
             )
+            record([_first_event(version)], now)
     except IntegrityError:
         first = in_force([Place().key]).get().version
         if first is None:
             raise
         return first
     return version
+
+
+def _first_event(version: PolicyVersion) -> Entry:
+    return Entry(
+        type=EventType.CONFIGURATION,
+        subject=Subject(cluster=""),
+        actor=Actor(ActorKind.RULE, PROGRAM_NAME),
+        sentence=f"The defaults are policy {version.pk}, the active one of {Place()}, until somebody says more.",
+        action="policy",
+        payload={"policy": version.pk, "before": None, "values": version.values, "reason": version.note},
+    )

@@ -16,6 +16,8 @@ from workloads.identity import heimdall_id
 from workloads.models import Attempt, Cluster, Job
 from workloads.subjects import subject_of
 
+WORDS = ("gpu_count_per_node", "node_constraints", "additional_properties")
+
 
 @dataclass(frozen=True)
 class Report:
@@ -44,7 +46,8 @@ def register(cluster: Cluster, report: Report, actor: Actor, now: datetime) -> t
     try:
         with transaction.atomic():
             attempt, made = _find_or_make(cluster, report, actor, now)
-            _write(attempt, report, actor, now)
+            if _write(attempt, report, actor, now) and not made:
+                record([_told(attempt, report, actor)], now)
             return attempt, made
     except IntegrityError:
         raise Stale("Somebody was first: the job was registered just now. Send it again.") from None
@@ -98,17 +101,30 @@ def _make(cluster: Cluster, job: Job | None, index: int, report: Report, *, acto
     return attempt
 
 
-def _write(attempt: Attempt, report: Report, actor: Actor, now: datetime) -> None:
-    if attempt.job.workflow_id != report.workflow_id:
+def _write(attempt: Attempt, report: Report, actor: Actor, now: datetime) -> bool:
+    """Store what it says; whether that was news."""
+    news = attempt.job.workflow_id != report.workflow_id
+    if news:
         Job.objects.filter(pk=attempt.job_id).update(workflow_id=report.workflow_id)
         attempt.job.workflow_id = report.workflow_id
+    before = JobReport.objects.filter(attempt=attempt).values(*WORDS).first()
     JobReport.objects.update_or_create(
         attempt=attempt,
-        defaults={
-            "gpu_count_per_node": report.gpu_count_per_node,
-            "node_constraints": report.node_constraints,
-            "additional_properties": report.additional_properties,
-            "reported_by": actor.name[:128],
-            "reported_at": now,
-        },
+        defaults={**_words(report), "reported_by": actor.name[:128], "reported_at": now},
+    )
+    return news or before != _words(report)
+
+
+def _words(report: Report) -> dict[str, Any]:
+    return {name: getattr(report, name) for name in WORDS}
+
+
+def _told(attempt: Attempt, report: Report, actor: Actor) -> Entry:
+    return Entry(
+        type=EventType.CLIENT,
+        subject=subject_of(attempt),
+        actor=actor,
+        sentence=f"{actor.name} told more of {attempt.label}.",
+        pattern="job",
+        payload={"workflow": report.workflow_id, "gpus": report.gpu_count_per_node},
     )

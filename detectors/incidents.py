@@ -65,13 +65,16 @@ def join(
         return None, []
     wanted = _wanted(attempt, judgement)
     before = _open_incident_of(latest)
+    name = before.open_key if before else None
     incident = _by_key(attempt, wanted.key) or _taken_over(attempt, judgement, wanted, before)
     if incident is None:
         return _opened(attempt, judgement, wanted, now)
     if not _moved(incident, judgement):
         return _opened(attempt, judgement, wanted, now)
     _name_nodes(incident, judgement)
-    return incident, [] if before == incident else [_event(attempt, incident, "joins the incident", "joined")]
+    if before != incident:
+        return incident, [_event(attempt, incident, "joins the incident", "joined")]
+    return incident, [_event(attempt, incident, "renames its incident", "renamed")] if name != wanted.key else []
 
 
 def leave(latest: Verdict | None, now: datetime) -> list[Entry]:

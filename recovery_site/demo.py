@@ -26,7 +26,9 @@ from advisor_api.policies import Place
 from advisor_api.token_role import TokenRole
 from advisor_api.tokens import issue
 from audit.actor_kind import ActorKind
-from audit.trail import Actor
+from audit.event_type import EventType
+from audit.level import Level
+from audit.trail import Actor, Entry, Subject, record
 from recovery_site.environment import BASE_DIR
 from workloads.mode import Mode
 from workloads.models import Cluster
@@ -119,6 +121,8 @@ def furnish(folder: Path, now: datetime) -> User:
         )
         if made:
             demo = Actor(ActorKind.PERSON, "demo")
+            added = f"demo added cluster {name}, in mode {cluster.mode}."
+            record([Entry(EventType.CONFIGURATION, Subject(cluster=name), demo, added, Level.WARNING)], now)
             establish(Place(cluster), POLICY, "Shorter waits for the demo", actor=demo, now=now)
     person, made = get_user_model().objects.get_or_create(
         username=PERSON, defaults={"is_staff": True, "is_superuser": True}
@@ -126,6 +130,8 @@ def furnish(folder: Path, now: datetime) -> User:
     if made:
         person.set_unusable_password()
         person.save(update_fields=["password"])
+        demo = Actor(ActorKind.PERSON, "demo")
+        record([Entry(EventType.CONFIGURATION, Subject(cluster=""), demo, f"demo added the person {PERSON}.")], now)
     return person
 
 

@@ -101,7 +101,7 @@ performance_schema=off
         for statement in (
             "create database rekindle",
             f"create user {account} identified by '{self.password}'",
-            f"grant all on *.* to {account}",  # the tests create databases of their own
+            f"grant all on *.* to {account} with grant option",  # the tests create databases and accounts
         ):
             _run([*self._sql(), statement], 30)
 

@@ -36,7 +36,7 @@ def test_from_a_file_to_a_decision_and_back(cluster: Cluster, tmp_path: Path) ->
     assert an_advice(cluster).policy == version
     assert run("export", "--cluster", "demo") == run("export", str(version.pk)) == TEXT
     assert f"{version.pk}\tdemo\tactive\t" in run("list")
-    assert "(before: no policy): too many" in AuditEvent.objects.get(sentence__contains="active one").sentence
+    assert "(before: no policy): too many" in AuditEvent.objects.get(sentence__contains="the active one (").sentence
 
 
 def test_added_compared_activated_withdrawn(cluster: Cluster, tmp_path: Path) -> None:

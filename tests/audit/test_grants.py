@@ -1,0 +1,50 @@
+"""Does the site work with an account that cannot change the trail, and is every way to change it refused?"""
+
+import os
+import subprocess
+import sys
+from io import StringIO
+from pathlib import Path
+
+import pytest
+from django.core.management import CommandError, call_command
+
+from audit.append_only import KEPT
+from audit.grants import tables
+from lab.stores.stores import Stores
+
+ACCOUNT = "rekindle_site@127.0.0.1"
+
+
+@pytest.mark.parametrize("account", ["site", "a'b@%", "a@b'; DROP TABLE x", "@h", "a@", "a b@h", "a`@h"])
+def test_what_is_no_account_is_refused(account: str) -> None:
+    with pytest.raises(CommandError, match="is no account"):
+        call_command("audit_grants", account, database="rekindle")
+
+
+@pytest.mark.parametrize("database", ["a`b", "a.b", "a;b"])
+def test_what_is_no_database_is_refused(database: str) -> None:
+    with pytest.raises(CommandError, match="is no name of a database"):
+        call_command("audit_grants", ACCOUNT, database=database)
+
+
+def test_each_table_has_its_statement_and_the_trail_is_only_added_to() -> None:
+    out = StringIO()
+    call_command("audit_grants", ACCOUNT, database="rekindle", stdout=out)
+    lines = out.getvalue().splitlines()
+    assert (
+        len(lines) == len(tables())
+        and "workloads_attempt" in tables()
+        and "advisor_api_apitoken_clusters" in tables()
+    )
+    for table in KEPT:
+        assert f"GRANT SELECT, INSERT ON `rekindle`.`{table}` TO 'rekindle_site'@'127.0.0.1';" in lines
+    assert "GRANT SELECT ON `rekindle`.`django_migrations` TO 'rekindle_site'@'127.0.0.1';" in lines
+
+
+def test_the_site_works_with_the_account_and_cannot_change_the_trail(short_folder: Path) -> None:
+    with Stores(short_folder / "stores") as stores:
+        inside = {**os.environ, **stores.environment, "REKINDLE_STATE_DIR": str(short_folder / "state")}
+        command = [sys.executable, "-m", "tests.audit.limited", str(short_folder)]
+        run = subprocess.run(command, env=inside, capture_output=True, text=True, timeout=180, check=False)
+    assert (run.stdout, run.returncode) == ("works\n", 0), run.stdout + run.stderr
