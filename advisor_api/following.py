@@ -37,6 +37,10 @@ REPORT_WAIT = timedelta(minutes=10)  # for the report of a controller that has b
 MOST_GENERATIONS = 24  # of an advice that nobody carries out: six hours with the default life of 15 minutes
 RECOVERED_FOR = timedelta(minutes=5)  # until a question about a hang closes itself
 READING = timedelta(minutes=2)  # for the last lines of an attempt that has ended
+CLOCK_SET_BACK = "the site's clock was set back since it was made"
+CLOCKS_DIFFER = timedelta(minutes=1)
+"""How far the clocks of the site's machines may be apart: what was made later than that was made before the site's
+clock was set back, and must not hold longer for it."""
 CHUNK = 500  # sequences looked at together: a fixed number of queries each
 HELD = "held_by_scheduler"  # the rule that asks a person to let a job go
 POLICY = Actor(ActorKind.RULE, "following")
@@ -75,14 +79,16 @@ def _close_late_advice(now: datetime) -> None:
     """What nobody carried out in time, and questions that have answered themselves since they were asked."""
     rows = Advice.objects.select_related("attempt__job__cluster", "sequence", "verdict").order_by("pk")
     rows = rows.defer("trace", "facts", "verdict__body")
-    late = list(rows.filter(state__in=OPEN, expires_at__lte=now)[:CHUNK])
+    over = Q(expires_at__lte=now) | Q(created_at__gt=now + CLOCKS_DIFFER)
+    late = list(rows.filter(over, state__in=OPEN)[:CHUNK])
     acting = acting_on([advice.attempt.job for advice in late])
     for advice in late:
         if not _half_done(advice, now):
-            said_only = _said_only(advice, acting)
-            _abandon(advice, ReconciliationReason.ADVICE_EXPIRED, said_only or _why_late(advice), now)
+            said_only, ahead = _said_only(advice, acting), advice.created_at > now + CLOCKS_DIFFER
+            why = CLOCK_SET_BACK if ahead else _why_late(advice)
+            _abandon(advice, ReconciliationReason.ADVICE_EXPIRED, said_only or why, now)
             if not said_only:
-                _decide_again(advice, now)
+                _decide_again(advice, now, asked=ahead)
     held = rows.filter(rule=HELD, state__in=OPEN).exclude(attempt__state=JobState.HELD.value)
     for advice in held[:CHUNK]:
         _abandon(advice, ReconciliationReason.ALREADY_SATISFIED, "the job is not held any more", now)
@@ -119,15 +125,16 @@ def _said_only(advice: Advice, acting: Acting) -> str:
     return acting.why_not(advice.attempt.job, layer.domain)
 
 
-def _decide_again(advice: Advice, now: datetime) -> None:
+def _decide_again(advice: Advice, now: datetime, *, asked: bool) -> None:
     """A controller that was away finds a fresh advice when it comes back: a hanging job hangs until somebody acts.
 
-    Only where advice is carried out without a person, and `MOST_GENERATIONS` times at most; the guards look first
-    at whether there is still anything to do.
+    Only where advice is carried out without a person (`asked`: what waits for one, too), and `MOST_GENERATIONS`
+    times at most; the guards look first at whether there is still anything to do.
     """
     job, wish = advice.attempt.job, read_stored(advice.attempt.job.opt_in)
     wanted = not wish.wants_peace if job.cluster.opt_out else wish.wants_action
     acted_on = job.cluster.mode == Mode.ACTION == advice.mode_at_decision and advice.operation != Operation.WAIT
+    acted_on = acted_on or (asked and job.cluster.mode != Mode.MONITOR)
     again = acted_on and wanted and job.live and advice.generation < MOST_GENERATIONS
     if again and advice.verdict_id is not None:
         Verdict.objects.filter(pk=advice.verdict_id, decide_due_at=None).update(decide_due_at=now)

@@ -32,7 +32,7 @@ WARM = 40  # seconds: every log is opened for the first time, which costs more t
 AFTER = 15  # seconds in which the last faults may still be seen
 LOOK = 0.2  # seconds between two looks for anomalies: a lag is too long by at most this
 CELERY = [sys.executable, "-m", "celery", "--quiet", "-A", "recovery_site.celery"]
-BEAT = ["beat", "--scheduler", "celery.beat:Scheduler", "--schedule"]
+BEAT = ["beat", "--scheduler", "recovery_site.beating:Beat", "--schedule"]
 
 
 @dataclass

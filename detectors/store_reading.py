@@ -160,10 +160,10 @@ def _first(reading: _Reading) -> int:
 def _read_selector(reading: _Reading, selected: _Selected) -> bool:
     """Read what is new; whether that is everything. Raises `StoreTrouble`, `Overtaken`."""
     place, now_s = reading.place, reading.now_ns // SECOND
-    cursor = selected.cursor
+    cursor = selected.cursor = selected.cursor.by_clock(reading.now_ns)
     listed_at = reading.claim.cluster.seen_at
     listed = cursor.waits_from > 0 and listed_at is not None and listed_at.timestamp() > cursor.deep_at
-    deep = now_s - cursor.deep_at >= DEEP or listed
+    deep = not 0 <= now_s - cursor.deep_at < DEEP or listed
     if deep:
         start = cursor.start(LATEST if cursor.waits_from else OVERLAP)
         selected.cursor = replace(cursor, deep_at=now_s)

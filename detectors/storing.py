@@ -72,7 +72,7 @@ def _move_due(turned: Sequence[Turned], now: datetime, *, alone: bool) -> None:
     for one in turned:
         groups[one.attempt.read_due_at, one.read_due_at(now, pause)].append(one.attempt.pk)
     for (before, after), keys in groups.items():
-        moved = Attempt.objects.filter(pk__in=keys, read_due_at=before).update(read_due_at=after)
+        moved = Attempt.objects.filter(pk__in=keys, read_due_at=before).update(read_due_at=after, looked_at=now)
         if alone and moved != len(keys):
             raise Overtaken(f"the due time of {len(keys)} attempts moved")
     read = [one.attempt.pk for one in turned if one.attempt.settled_at is None and one.finished(now)]

@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
+from django.conf import settings
+
 from detectors.attribution.symptoms import is_cause
 from detectors.catalogue.catalogue import Catalogue
 from detectors.catalogue.health import BASIS
@@ -21,6 +23,7 @@ READ_ON = timedelta(minutes=5)  # after the end: lines of a slow file system sti
 READ_ON_BEHIND = timedelta(hours=1)  # when there is more than was read so far
 PATIENCE = timedelta(seconds=10)  # with a verdict, for a reading that is late
 BLIND_FACTOR = 5  # a blind attempt is looked at that much less often
+LATE_SECONDS = 15.0  # a turn may come later than it is due, and be passed over for a glance, by so much
 NO_VERDICT = frozenset({JobState.COMPLETED, JobState.GONE})
 """Ended well, or nobody knows how: neither is a failure."""
 
@@ -154,4 +157,13 @@ def context_of(news: News, sight: Sight, limits: Mapping[str, float], known: Cat
         last_read_at=news.read_up_to(now),
         known=known,
         command_at=attempt.command_at,
+        missed_seconds=_missed_seconds(attempt, now),
     )
+
+
+def _missed_seconds(attempt: Attempt, now: datetime) -> float:
+    """For how long nobody looked, beyond what is usual: the site stood still, or its clock was set forward."""
+    if attempt.looked_at is None:
+        return 0.0
+    usual: float = settings.REKINDLE["REKINDLE_READ_SECONDS"] + LATE_SECONDS
+    return max(0.0, (now - attempt.looked_at).total_seconds() - usual)

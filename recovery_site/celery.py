@@ -28,6 +28,7 @@ app.conf.update(
     worker_prefetch_multiplier=1,
     timezone="UTC",
     beat_max_loop_interval=1,
+    beat_scheduler="recovery_site.beating:Beat",
 )
 
 
@@ -39,7 +40,7 @@ def collect_less_often(**_told: object) -> None:
     gc.set_threshold(100_000, 50, 100)
 
 
-app.autodiscover_tasks(["audit", "workloads", "detectors", "advisor_api"])
+app.autodiscover_tasks(["audit", "workloads", "detectors", "advisor_api", "recovery_site"])
 app.conf.beat_schedule = {
     "observe due clusters": {
         "task": "workloads.tasks.observe_due",
@@ -72,6 +73,11 @@ app.conf.beat_schedule = {
     "decide due verdicts": {
         "task": "advisor_api.tasks.decide_due",
         "schedule": 1.0,
+        "options": {"expires": 5},
+    },
+    "set timers right": {
+        "task": "recovery_site.tasks.set_timers_right",
+        "schedule": 5.0,
         "options": {"expires": 5},
     },
     "seal the trail": {"task": "audit.tasks.seal", "schedule": 1.0, "options": {"expires": 5}},

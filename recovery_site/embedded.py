@@ -11,11 +11,12 @@ from datetime import timedelta
 from typing import Any
 
 import uvicorn
-from celery.beat import Scheduler, Service
+from celery.beat import Service
 from celery.worker import WorkController
 from django.conf import settings
 
 from recovery_site.asgi import application
+from recovery_site.beating import Beat
 from recovery_site.celery import app
 
 log = logging.getLogger("rekindle.embedded")
@@ -54,7 +55,7 @@ class EmbeddedSite:
             without_mingle=True,
             without_heartbeat=True,
         )
-        self._beat = Service(app, scheduler_cls=Scheduler, max_interval=1)
+        self._beat = Service(app, scheduler_cls=Beat, max_interval=1)
 
     def run(self) -> int:
         """Serve until a signal comes or a thread dies; then stop all."""

@@ -301,6 +301,9 @@ class Attempt(models.Model):
     blind_since = models.DateTimeField(null=True, blank=True)
     blind_reason = models.CharField(max_length=1000, blank=True, default="")
     read_due_at = models.DateTimeField(null=True, blank=True, db_index=True)
+    looked_at = models.DateTimeField(
+        null=True, blank=True, help_text="When its log was looked at last, with or without news."
+    )
     judge_due_at = models.DateTimeField(null=True, blank=True, db_index=True)
     thin_due_at = models.DateTimeField(null=True, blank=True, db_index=True)
     settled_at = models.DateTimeField(

@@ -69,6 +69,12 @@ class Course:
             **{name: stored(getattr(self, name)) for name in _TIMES},
         }
 
+    def no_later_than(self, now: datetime) -> None:
+        """The clock may have been set back: no read was later than now."""
+        for name in _READ:
+            at = getattr(self, name)
+            setattr(self, name, at and min(at, now))
+
     def last_quote(self) -> Evidence | None:
         """The line of the last step."""
         return quote(self.newest) if self.newest is not None else self.last
@@ -179,3 +185,4 @@ class Course:
 
 
 _TIMES = ("phase_at", "quiet_at", "line_at", "step_at", "point_at", "watched_at", "moved_at", "done_at")
+_READ = ("quiet_at", "line_at", "watched_at", "moved_at")  # by our own clock

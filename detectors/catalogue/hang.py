@@ -2,12 +2,13 @@
 
 The clock is that of the reads: it runs from the read that last showed a movement, up to the moment until which
 every stream has been read. What was not looked at proves nothing (trap 32), so a blind, suspended or ending attempt
-is never judged, and a stamp that is placed wrongly can never make a hang.
+is never judged, a time in which nobody looked does not count (the site was down, or its clock was set forward), and
+a stamp that is placed wrongly can never make a hang.
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from detectors.catalogue.catalogue import Catalogue
 from detectors.catalogue.detector import Known, Rhythm, State, Step, moment, stored
@@ -73,6 +74,11 @@ class Memory:
             told=dict(state.get("told", {})),
         )
 
+    def no_later_than(self, now: datetime) -> "Memory":
+        """The same, when the clock was set back since: what it holds was not later than now."""
+        since, witness_at, quiet_at = (at and min(at, now) for at in (self.since, self.witness_at, self.quiet_at))
+        return replace(self, since=since, witness_at=witness_at, quiet_at=quiet_at)
+
     def state(self) -> State:
         """As JSON."""
         return {
@@ -87,7 +93,7 @@ class Memory:
 
 def fold(state: State, readings: Sequence[Reading], known: Known, context: Context, now: datetime) -> Step:
     """A finding when the attempt has just been found silent for too long; its key again when it moved after all."""
-    memory = _witnessed(Memory.of(state), readings, context)
+    memory = _witnessed(Memory.of(state).no_later_than(now), readings, context)
     rhythm = known.rhythm
     quiet_at = _quiet_at(rhythm, context)
     ended: tuple[str, ...] = ()
@@ -98,6 +104,9 @@ def fold(state: State, readings: Sequence[Reading], known: Known, context: Conte
     if memory.key or not _judged(context) or quiet_at is None or _is_done(rhythm):
         return Step(memory.state(), known, ended=ended)
     start = max(quiet_at, memory.since) if memory.since is not None else quiet_at
+    if context.missed_seconds and start < now:
+        start = min(now, start + timedelta(seconds=context.missed_seconds))
+        memory = replace(memory, since=start)
     seen_until = min(now, context.last_read_at or now)
     silence = (seen_until - start).total_seconds()
     limit = allowance(rhythm, context.limits)

@@ -77,6 +77,7 @@ class Notes:
 def fold(state: State, readings: Sequence[Reading], known: Known, context: Context, now: datetime) -> Step:
     """Progress, rhythm, phase and checkpoints after these readings."""
     course, notes = Course.of(state), Notes()
+    course.no_later_than(now)
     course.line_at = _later(course.line_at, known.line_at)
     course.watched_at = course.watched_at or now
     for reading in readings:

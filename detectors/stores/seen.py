@@ -9,11 +9,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
-from detectors.stores.store import SECOND, Line
+from detectors.stores.store import SECOND, Line, StoreTrouble
 
 KEY = 8  # bytes of one key
 OVERLAP = 300  # seconds read again behind the newest line: shippers are late
 REMEMBERED = 50_000  # keys of one selector; where there are more lines, the overlap is shorter
+CLOCKS_DIFFER = 60  # seconds that a line may be later than our clock
 LATEST = 3_000  # seconds that a whole store may be behind; Loki refuses lines an hour late
 
 
@@ -88,6 +89,23 @@ class Cursor:
     def reached(self, end: int) -> Self:
         """Everything before `end` that the store showed is read: an old end moves on without a line, too."""
         return replace(self, ns=max(self.ns, end - LATEST * SECOND))
+
+    @property
+    def newest(self) -> int:
+        """The second of the newest line that is remembered; 0 for none."""
+        return max(self.seen, default=0)
+
+    def by_clock(self, now: int) -> Self:
+        """The same; set back with a clock that shows `now` (ns): then the overlap before it is read once more.
+
+        Raises `StoreTrouble` where lines are later than that clock: up to now is not all there is.
+        """
+        later = self.newest - now // SECOND
+        if later > CLOCKS_DIFFER:
+            raise StoreTrouble(f"the site's clock is {later} s behind the newest line that was read")
+        if self.ns <= now + CLOCKS_DIFFER * SECOND:
+            return self
+        return replace(self, ns=now, floor=min(self.floor, now // SECOND - OVERLAP), deep_at=0)
 
     def pruned(self) -> Self:
         """Without what no later read will come back to."""

@@ -70,7 +70,7 @@ class Site:
             celery = ["worker", "--pool", "prefork", "--concurrency", "2", "--loglevel", "warning"]
             plain = [PYTHON, "-m", "celery", "-A", "recovery_site.celery"]
             self._run("worker", [*through, "worker", *celery] if through else [*plain, *celery])
-            schedule = ["--scheduler", "celery.beat:Scheduler", "--loglevel", "warning"]
+            schedule = ["--scheduler", "recovery_site.beating:Beat", "--loglevel", "warning"]
             self._run("beat", [*plain, "beat", *schedule])
             bind = ["--bind", f"127.0.0.1:{self.port}", "--workers", "1", "--threads", "4"]
             self._run("pages", [PYTHON, "-m", "gunicorn", "recovery_site.wsgi", *bind])

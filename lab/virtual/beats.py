@@ -24,6 +24,7 @@ from lab.virtual.fate import CONTROLLER, SITE, WATCHDOG, Fate
 from lab.virtual.hands import default_seconds
 from lab.virtual.watched import Watched
 from recovery_site.celery import app
+from recovery_site.timers import set_right
 from workloads.models import Cluster
 from workloads.observing import observe
 from workloads.turns import claim_due, end_turn
@@ -42,6 +43,7 @@ class Stage:
     fate: Fate = field(default_factory=Fate)
     read_at: float = 0.0
     stirred_at: float = 0.0
+    clock_set: bool = False  # since the timers were last looked at
     _dues: Dues | None = None
 
     @property
@@ -221,6 +223,23 @@ class Following(Beat):
         self._followed_at = self.now
 
 
+class SettingRight(Beat):
+    """`recovery_site.tasks.set_timers_right`."""
+
+    every = RHYTHM["recovery_site.tasks.set_timers_right"]
+    part = SITE + "observing"
+
+    def due_at(self) -> float | None:
+        """At once, since the clock was set."""
+        return self.now if self.stage.clock_set else None
+
+    def run(self) -> bool:
+        """Set right."""
+        moved = set_right(self.stage.clock.now())
+        self.stage.clock_set = False
+        return moved > 0
+
+
 class Controlling(Beat):
     """The controllers of clusters on which something is advised or begun, and each once at its start.
 
@@ -295,4 +314,13 @@ def _holds(one: Watched) -> bool:
     return any(job.held for job in one.cluster.jobs.values())
 
 
-BEATS: tuple[type[Beat], ...] = (Observing, Reading, Judging, Deciding, Following, Controlling, Guarding)
+BEATS: tuple[type[Beat], ...] = (
+    SettingRight,
+    Observing,
+    Reading,
+    Judging,
+    Deciding,
+    Following,
+    Controlling,
+    Guarding,
+)

@@ -76,6 +76,7 @@ class VirtualSite:
     def set_clock(self, ahead: float) -> None:
         """From now on the site's clock is so many seconds fast."""
         self._stage.clock.ahead = ahead
+        self._stage.clock_set = True
         self._stage.forget_dues()
 
     def forget_dues(self) -> None:

@@ -264,12 +264,17 @@ class TestReconciliation:
         advice = an_advice(api.cluster, now=timezone.now(), action="ask")
         assert api.put(status_path(advice), ABANDONED).status == 404
 
-    def test_what_waits_for_approval_can_be_given_up_but_not_reached(self, api: Api) -> None:
+    @pytest.mark.parametrize("report", [CONVERGED, ABANDONED])
+    def test_what_waits_for_approval_is_closed_by_what_came_about_without_it(
+        self, api: Api, report: dict[str, str]
+    ) -> None:
         Cluster.objects.filter(name="demo").update(mode="approve")
         api.cluster.refresh_from_db()
         advice = an_advice(api.cluster, now=timezone.now())
-        assert api.put(status_path(advice), CONVERGED).status == 409
-        assert api.put(status_path(advice), ABANDONED).status == 200
+        assert api.put(status_path(advice), report).status == 200
+        assert Advice.objects.get().state == "abandoned"
+        told = AuditEvent.objects.get(type=EventType.ADVICE_STATE.value).sentence
+        assert ("came about without a yes" in told) is (report is CONVERGED)
 
 
 class TestMilestones:
@@ -313,6 +318,17 @@ class TestMilestones:
         api.post(self.PATH, release, "controller")
         api.post(self.PATH, self.body(time=early.isoformat()), "controller")
         assert Sequence.objects.get().commanded_at == late
+
+    @pytest.mark.parametrize("hours", [2, -2])
+    def test_what_was_done_is_stored_though_a_clock_was_set_by_hours(self, api: Api, hours: int) -> None:
+        advice = an_advice(api.cluster, now=timezone.now())
+        told = timezone.now() + timedelta(hours=hours)
+        answer = api.post(self.PATH, self.body(time=told.isoformat()), "controller")
+        assert answer.status == 201
+        done_at = Sequence.objects.get().commanded_at
+        assert advice.sequence.advised_at <= done_at <= timezone.now()
+        event = AuditEvent.objects.get(type=EventType.ACTION.value)
+        assert event.payload == {"told_at": told.isoformat()}
 
     @pytest.mark.parametrize(
         ("change", "sentence"),

@@ -238,6 +238,17 @@ class TestLateAdvice:
         assert Advice.objects.get().state == "abandoned"
         assert "nobody approved it in time" in AuditEvent.objects.get(type="advice_state").sentence
 
+    @pytest.mark.parametrize("mode", ["action", "approve"])
+    def test_what_was_made_before_the_clock_was_set_back_is_decided_anew(self, mode: str) -> None:
+        advice = an_advice(a_cluster(mode=mode))
+        follow(advice.created_at - seconds(59))
+        assert Advice.objects.get().state != "abandoned"
+        back = advice.created_at - seconds(7200)
+        follow(back)
+        assert Advice.objects.get().state == "abandoned"
+        assert "clock was set back" in AuditEvent.objects.get(type="advice_state").sentence
+        assert Verdict.objects.get().decide_due_at == back
+
     def test_a_recovery_that_has_begun_is_carried_through(self) -> None:
         advice = an_advice(a_cluster())
         released(advice, 2)

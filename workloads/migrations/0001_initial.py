@@ -418,6 +418,12 @@ class Migration(migrations.Migration):
                 ("blind_since", models.DateTimeField(blank=True, null=True)),
                 ("blind_reason", models.CharField(blank=True, default="", max_length=1000)),
                 ("read_due_at", models.DateTimeField(blank=True, db_index=True, null=True)),
+                (
+                    "looked_at",
+                    models.DateTimeField(
+                        blank=True, help_text="When its log was looked at last, with or without news.", null=True
+                    ),
+                ),
                 ("judge_due_at", models.DateTimeField(blank=True, db_index=True, null=True)),
                 ("thin_due_at", models.DateTimeField(blank=True, db_index=True, null=True)),
                 (

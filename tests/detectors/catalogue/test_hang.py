@@ -293,3 +293,27 @@ def test_a_line_that_follows_our_own_command_is_no_second_witness(command_at: fl
     watching = trained()
     watching.see(records([WATCHDOG], seconds=400), command_at=at(command_at))
     assert silent(watching, 61, command_at=at(command_at)) is found
+
+
+def test_a_time_in_which_nobody_looked_does_not_count() -> None:
+    watching = trained()
+    assert not silent(watching, 7200, missed_seconds=7180.0)
+    assert not silent(watching, 7290)
+    assert silent(watching, 7310)
+
+
+def test_a_clock_that_was_set_back_hides_no_hang_until_it_has_caught_up() -> None:
+    watching = Watching()
+    watching.see(unstamped_steps(1, 40, 7200, 10.0))
+    watching.see([], seconds=600)
+    assert not any(one.kind is AnomalyKind.HANG for one in watching.see([], seconds=719).findings)
+    assert any(one.kind is AnomalyKind.HANG for one in watching.see([], seconds=721).findings)
+
+
+def test_a_clock_that_was_set_back_refutes_no_hang_and_hides_no_step() -> None:
+    watching = trained()
+    assert silent(watching, 130)
+    watching.see([], seconds=60)
+    assert watching.ended == []
+    watching.see(unstamped_steps(41, 45, 70, 1.0))
+    assert watching.ended == ["hang:40"]
