@@ -23,6 +23,7 @@ from advisor_api.models import (
     Pause,
     Sequence,
 )
+from advisor_api.notification_admin import DeliveryAdmin, NotificationRouteAdmin
 from advisor_api.pausing import end_pause, pause
 from advisor_api.policy_admin import PolicyActivationAdmin, PolicyVersionAdmin
 from advisor_api.repair_admin import RepairRecordAdmin, RepairSystemAdmin
@@ -35,7 +36,14 @@ if TYPE_CHECKING:
 else:  # takes no type argument when it runs
     Form = ModelForm
 
-__all__ = ["PolicyActivationAdmin", "PolicyVersionAdmin", "RepairRecordAdmin", "RepairSystemAdmin"]
+__all__ = [
+    "DeliveryAdmin",
+    "NotificationRouteAdmin",
+    "PolicyActivationAdmin",
+    "PolicyVersionAdmin",
+    "RepairRecordAdmin",
+    "RepairSystemAdmin",
+]
 OVERLAP = timedelta(hours=24)
 
 

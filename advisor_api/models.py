@@ -5,6 +5,7 @@ from datetime import datetime
 
 from django.db import models
 
+import advisor_api.notification_models  # its tables are this room's
 import advisor_api.repair_models  # noqa: F401  # its tables are this room's
 from advisor_api.policy.advice_state import AdviceState
 from advisor_api.policy.operation import Operation

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from advisor_api.models import Advice, Exclusion, LeftAlone, Sequence
+from advisor_api.notifying.deliveries import forget_old as forget_deliveries
 from detectors.models import Verdict
 from detectors.retention import Spared, forget_details, forget_health
 
@@ -22,7 +23,7 @@ def forget(ages: Ages, now: datetime) -> int:
     """Delete what is old and that nothing rests on, a bounded part of it; how many attempts, events, decisions."""
     spared = spared_at(now)
     forgotten = forget_details(ages.details, spared, now) + forget_health(ages.health, spared, now)
-    return forgotten + forget_left_alone(ages.details, now)
+    return forgotten + forget_left_alone(ages.details, now) + forget_deliveries(ages.details, now)
 
 
 def forget_left_alone(age: timedelta, now: datetime) -> int:

@@ -8,6 +8,8 @@ from django.utils import timezone
 
 from advisor_api.deciding import decide_all_due
 from advisor_api.following import follow
+from advisor_api.notifying.collecting import collect
+from advisor_api.notifying.sending import start_due as start_deliveries
 from advisor_api.repair_sending import start_due
 from advisor_api.retention import Ages, forget
 
@@ -28,6 +30,14 @@ def follow_open() -> None:
 def hand_over() -> None:
     """Start the records that repair systems are due; nobody waits for their answers."""
     start_due(timezone.now())
+
+
+@shared_task(name="advisor_api.tasks.notify", ignore_result=True)  # type: ignore[untyped-decorator]  # Celery has no types
+def notify() -> None:
+    """Read what is new in the trail into messages, and start those that are due; nobody waits for receivers."""
+    now = timezone.now()
+    collect(timedelta(hours=settings.REKINDLE["REKINDLE_NOTIFY_HOURS"]), now)
+    start_deliveries(now)
 
 
 @shared_task(name="advisor_api.tasks.forget_old", ignore_result=True)  # type: ignore[untyped-decorator]  # Celery has no types

@@ -34,6 +34,7 @@ class EventType(Word):
     MODE_CHANGED = "mode_changed", "Mode changed", "warning"
     PAUSE = "pause", "Pause", "warning"
     EXCLUSION = "exclusion", "Node exclusion", "warning"
+    NOTIFICATION = "notification", "Notification", "secondary"
     CONFIGURATION = "configuration", "Configuration changed", "warning"
     SIGN_IN = "sign_in", "Sign-in", "secondary"
     TOKEN = "token", "API token", "warning"  # a kind of event, not a secret

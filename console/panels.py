@@ -17,6 +17,7 @@ from audit.models import AuditEvent
 from console.advice_lines import advice_on, excluded_on, open_advice, rules_said
 from console.asking import Asked, Scope, key_of, topics_of, version_of
 from console.cluster_rows import blind_attempts, cluster_rows, lease_of, left_out_of, sources_of
+from console.delivery_lines import SEE_WHOM, newest_deliveries
 from console.evidence import judgement_of, quotes_from
 from console.in_short import in_short
 from console.incident_lines import incidents_now, incidents_open, incidents_over
@@ -74,6 +75,11 @@ def newest_events(asked: Asked) -> Context:
 def approvals(asked: Asked) -> Context:
     """Advice that waits for a person."""
     return {"lines": open_advice(asked.now, state=AdviceState.AWAITING_APPROVAL)}
+
+
+def deliveries(asked: Asked) -> Context:
+    """What was told to whom, the newest first, and what came of it."""
+    return {"rows": newest_deliveries(), "may_see_whom": SEE_WHOM in asked.may}
 
 
 def job_table(asked: Asked) -> Context:
@@ -252,6 +258,7 @@ PANELS: tuple[Panel, ...] = (
     Panel(advice_now, Scope.SITE, "Open advice"),
     Panel(newest_events, Scope.SITE, "Newest events"),
     Panel(approvals, Scope.SITE, "Waiting for approval"),
+    Panel(deliveries, Scope.SITE, "Sent and to be sent", frozenset({SEE_WHOM})),
     Panel(job_table, Scope.JOBS, "Jobs"),
     Panel(job_summary, Scope.JOB, "Now"),
     Panel(job_lanes, Scope.JOB, "Timeline"),

@@ -2,7 +2,7 @@
 
 from django.urls import path, register_converter
 
-from console.views import approval, approval_together, mode, pages, panel, policy, sign_in, signals
+from console.views import approval, approval_together, mode, notifications, pages, panel, policy, sign_in, signals
 
 
 class ClusterName:
@@ -56,6 +56,8 @@ urlpatterns = [
     path("approvals", pages.approvals, name="approvals"),
     path("approvals/several", approval_together.decide_together, name="approvals-together"),
     path("approvals/<whole:advice>", approval.decide, name="approval"),
+    path("notifications", notifications.notifications, name="notifications"),
+    path("notifications/<whole:delivery>", notifications.delivery, name="notification"),
     path("policy", policy.effective, name="policy"),
     path("policy/replay", policy.replayed, name="policy-replay"),
     path("panels/<slug:name>", panel.panel, name="panel"),

@@ -82,6 +82,7 @@ app.conf.beat_schedule = {
     },
     "seal the trail": {"task": "audit.tasks.seal", "schedule": 1.0, "options": {"expires": 5}},
     "hand nodes over": {"task": "advisor_api.tasks.hand_over", "schedule": 1.0, "options": {"expires": 5}},
+    "tell people": {"task": "advisor_api.tasks.notify", "schedule": 1.0, "options": {"expires": 5}},
     "forget what is old": {"task": "advisor_api.tasks.forget_old", "schedule": 10.0, "options": {"expires": 30}},
     "follow open recoveries": {
         "task": "advisor_api.tasks.follow_open",

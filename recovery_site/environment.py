@@ -81,6 +81,13 @@ def _address(*schemes: str) -> Callable[[str], str]:
     return parse
 
 
+def _mail_address(raw: str) -> str:
+    name, _, place = raw.rpartition("@")
+    if not name or not place or any(char.isspace() or not char.isprintable() or char in "<>,;" for char in raw):
+        raise BadSetting("must be one mail address, e.g. rekindle@example.org")
+    return raw
+
+
 def _listen(raw: str) -> str:
     host, _, port = raw.rpartition(":")
     if not host or not port.isascii() or not port.isdigit() or not 0 <= int(port) <= 65535:
@@ -236,6 +243,20 @@ SETTINGS = (
         "Days that health events of nodes are kept once they are over. A fatal one that nobody cleared stays.",
         _whole(1, 36500),
     ),
+    Setting(
+        "REKINDLE_NOTIFY_HOURS",
+        "6",
+        "Hours: what is older is not told any more after an outage, and a message that cannot be sent is given up.",
+        _whole(1, 168),
+    ),
+    Setting(
+        "REKINDLE_MAIL_URL",
+        "",
+        "Mail server of notifications: smtp://, smtp+tls:// or smtp+ssl://USER:PASSWORD@HOST:PORT. Empty: no mail.",
+        lambda raw: raw and _address("smtp", "smtp+tls", "smtp+ssl")(raw),
+        secret=True,
+    ),
+    Setting("REKINDLE_MAIL_FROM", "rekindle@localhost", "Whom notifications by mail are from.", _mail_address),
 )
 
 

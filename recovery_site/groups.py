@@ -27,6 +27,10 @@ GROUPS = {
         "advisor_api.change_repairsystem",
         "advisor_api.view_repairsystem",
         "advisor_api.view_repairrecord",
+        "advisor_api.add_notificationroute",
+        "advisor_api.change_notificationroute",
+        "advisor_api.view_notificationroute",
+        "advisor_api.view_delivery",
     ),
 }
 

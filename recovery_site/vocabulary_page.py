@@ -1,6 +1,8 @@
 """What does `docs/vocabulary.md` say? Every word that is stored, served or shown, read off the enums."""
 
 from advisor_api.node_standing import Standing
+from advisor_api.notifying.outcome import DeliveryOutcome
+from advisor_api.notifying.topic import NotificationTopic
 from advisor_api.policy.advice_state import AdviceState
 from advisor_api.policy.level import PolicyLevel
 from advisor_api.policy.operation import Operation
@@ -47,6 +49,8 @@ ENUMS: tuple[type[Word], ...] = (
     Level,
     ActorKind,
     Standing,
+    NotificationTopic,
+    DeliveryOutcome,
     Sight,
     Shown,
     Scope,

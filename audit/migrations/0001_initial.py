@@ -115,6 +115,7 @@ class Migration(migrations.Migration):
                             ("mode_changed", "Mode changed"),
                             ("pause", "Pause"),
                             ("exclusion", "Node exclusion"),
+                            ("notification", "Notification"),
                             ("configuration", "Configuration changed"),
                             ("sign_in", "Sign-in"),
                             ("token", "API token"),

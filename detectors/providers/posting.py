@@ -9,6 +9,7 @@ import http.client
 import socket
 import ssl
 import threading
+from collections.abc import Mapping
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -33,11 +34,13 @@ def post(
     *,
     taken: frozenset[int] = ANSWERED,
     key: str = "",
+    more: Mapping[str, str] | None = None,
 ) -> bytes:
     """The body of the answer, empty for one without content. Raises `NoAnswer`, or `NothingYet` when it may pass.
 
     `authorization` is a whole header value or empty; `authorities` a PEM file of those whose signature counts
-    instead of the system's. `taken`: the statuses of an answer; `key` is sent as `Idempotency-Key`.
+    instead of the system's. `taken`: the statuses of an answer; `key` is sent as `Idempotency-Key`, and
+    `more` are headers as they are.
     """
     parts = urlsplit(address)
     headers = {
@@ -48,6 +51,7 @@ def post(
         "User-Agent": USER_AGENT,
         **({"Authorization": authorization} if authorization else {}),
         **({"Idempotency-Key": key} if key else {}),
+        **(more or {}),
     }
     cut = threading.Event()
     try:

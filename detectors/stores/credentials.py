@@ -9,6 +9,7 @@ from pathlib import Path
 from detectors.stores.store import StoreTrouble
 
 LONGEST = 8192  # bytes of a credential
+SHORTEST = 16  # characters of a secret that signs, or of an address
 
 
 @dataclass(frozen=True)
@@ -19,6 +20,14 @@ class Credential:
     authorities: Path | None = None
 
 
+@dataclass(frozen=True)
+class Secret:
+    """What a credential keeps that is no header, and the authorities as of any credential."""
+
+    value: str = field(repr=False)
+    authorities: Path | None = None
+
+
 def read_credential(folder: Path, name: str) -> Credential:
     """`basic USER:PASSWORD` or `bearer TOKEN` in the file `name`; `NAME.ca.pem` beside it, when there is one.
 
@@ -26,13 +35,7 @@ def read_credential(folder: Path, name: str) -> Credential:
     """
     if not name:
         return Credential()
-    path = folder / name
-    kind, _, value = _content(path, name).strip().partition(" ")
-    value = value.strip()
-    authorities = folder / f"{name}.ca.pem"
-    found = authorities if authorities.is_file() else None
-    if any(ord(char) < 32 for char in value):
-        raise StoreTrouble(f"the credential {name} must be one line")
+    kind, value, found = _said(folder, name)
     if kind == "none" and not value:
         return Credential("", found)
     if kind == "bearer" and value and value.isascii():
@@ -40,6 +43,26 @@ def read_credential(folder: Path, name: str) -> Credential:
     if kind == "basic" and ":" in value:
         return Credential(f"Basic {base64.b64encode(value.encode()).decode()}", found)
     raise StoreTrouble(f"the credential {name} must be 'basic USER:PASSWORD', 'bearer TOKEN' or 'none'")
+
+
+def read_secret(folder: Path, name: str, kind: str) -> Secret:
+    """What stands behind the word `kind` in the file `name`: `secret TEXT` signs, `address URL` is where to send.
+
+    Raises `StoreTrouble`.
+    """
+    found, value, authorities = _said(folder, name)
+    if found != kind or len(value) < SHORTEST:
+        raise StoreTrouble(f"the credential {name} must be '{kind} …' with at least {SHORTEST} characters")
+    return Secret(value, authorities)
+
+
+def _said(folder: Path, name: str) -> tuple[str, str, Path | None]:
+    """The first word, the rest of the line, and the authorities beside it."""
+    kind, _, value = _content(folder / name, name).strip().partition(" ")
+    authorities = folder / f"{name}.ca.pem"
+    if any(ord(char) < 32 for char in value.strip()):
+        raise StoreTrouble(f"the credential {name} must be one line")
+    return kind, value.strip(), authorities if authorities.is_file() else None
 
 
 def _content(path: Path, name: str) -> str:

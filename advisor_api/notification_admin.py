@@ -1,0 +1,111 @@
+"""How does an administrator say who is told of what? Every change is an event of the trail."""
+
+from typing import TYPE_CHECKING, Any
+
+from django.contrib import admin
+from django.db import transaction
+from django.db.models import QuerySet
+from django.forms import ModelForm
+from django.http import HttpRequest
+from django.utils import timezone
+
+from advisor_api.insert_only import InsertOnlyAdmin, actor_of
+from advisor_api.notification_models import Delivery, NotificationRoute
+from advisor_api.notifying.deliveries import send_again, send_test
+from advisor_api.refusals import Refusal
+from audit.actor_kind import ActorKind
+from audit.event_type import EventType
+from audit.level import Level
+from audit.trail import Actor, Entry, Subject, record
+
+if TYPE_CHECKING:
+    Base = admin.ModelAdmin[NotificationRoute]
+    Form = ModelForm[NotificationRoute]
+else:  # takes no type argument when it runs
+    Base = admin.ModelAdmin
+    Form = ModelForm
+
+
+@admin.register(NotificationRoute)
+class NotificationRouteAdmin(Base):
+    """Routes. What they were told stands in *Deliveries*, and on the console's page *Notifications*."""
+
+    actions = ("send_a_test",)
+    list_display = ("name", "cluster", "least_level", "kind", "whom", "enabled")
+    list_filter = ("cluster", "kind", "least_level", "enabled")
+    list_select_related = ("cluster",)
+    search_fields = ("name", "recipients", "address")
+    fields = (
+        *("name", "cluster", "least_level", "topics", "kind", "recipients", "address", "credential"),
+        *("title", "text", "timeout_seconds", "enabled"),
+    )
+
+    def get_readonly_fields(self, request: HttpRequest, obj: NotificationRoute | None = None) -> tuple[str, ...]:
+        """What it is called in the trail."""
+        return ("name",) if obj else ()
+
+    def has_delete_permission(self, request: HttpRequest, obj: NotificationRoute | None = None) -> bool:
+        """Nobody: it is unticked instead, and what it was told keeps its place."""
+        return False
+
+    def save_model(self, request: HttpRequest, obj: NotificationRoute, form: Form, change: bool) -> None:
+        """Store it with one event that says what changed. One that was switched on is told from now on."""
+        changed = list(form.changed_data)
+        if change and not changed:
+            return
+        now = timezone.now()
+        if not change or ("enabled" in changed and obj.enabled):
+            obj.since = now
+        person = request.user.get_username()
+        what = f"changed {', '.join(changed)} of" if change else "added"
+        payload: dict[str, Any] = {
+            "route": obj.name,
+            "before": {name: form.initial.get(name) for name in changed} if change else {},
+            "after": {name: getattr(obj, name) for name in self.fields if name != "cluster"},
+        }
+        place = obj.cluster.name if obj.cluster else ""
+        entry = Entry(
+            type=EventType.CONFIGURATION,
+            subject=Subject(cluster=place),
+            actor=Actor(ActorKind.PERSON, person),
+            sentence=f"{person} {what} the notification route {obj.name} of {place or 'all clusters'}.",
+            level=Level.WARNING,
+            payload=payload,
+        )
+        with transaction.atomic():
+            super().save_model(request, obj, form, change)
+            record([entry], now)
+
+    @admin.action(description="Send a test message", permissions=["change"])
+    def send_a_test(self, request: HttpRequest, queryset: QuerySet[NotificationRoute]) -> None:
+        """One to each; a worker sends it."""
+        for route in queryset.select_related("cluster"):
+            try:
+                send_test(route, actor_of(request), timezone.now())
+                self.message_user(request, f"A worker sends a test message to {route.name}.")
+            except Refusal as refusal:
+                self.message_user(request, str(refusal), "ERROR")
+
+
+@admin.register(Delivery)
+class DeliveryAdmin(InsertOnlyAdmin):
+    """What routes were told, and what came of it; what was given up can be sent again."""
+
+    actions = ("send_again",)
+    list_display = ("made_at", "name", "kind", "topic", "count", "title", "outcome", "tries", "said", "over_at")
+    list_filter = ("outcome", "topic", "kind", "name")
+    search_fields = ("=key", "title")
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        """Nobody: messages are made of what they tell."""
+        return False
+
+    def has_send_permission(self, request: HttpRequest) -> bool:
+        """Whoever may change whom they are sent to."""
+        return bool(request.user.has_perm("advisor_api.change_notificationroute"))
+
+    @admin.action(description="Send again what was given up", permissions=["send"])
+    def send_again(self, request: HttpRequest, queryset: QuerySet[Delivery]) -> None:
+        """Send it once more."""
+        actor, now = actor_of(request), timezone.now()
+        self.each(request, queryset, lambda row: f"{send_again(row, actor, now).name} is told again.")
