@@ -11,6 +11,7 @@ from controller.plain import write_line
 # Each command is a module of its own and only that one is loaded: the watchdog carries no network client.
 COMMANDS = {
     "run": ("controller.running", "carry out what the Advisor advises"),
+    "push": ("controller.pushing", "push what the scheduler lists to an Advisor that must not ask it"),
     "watchdog": ("controller.watchdog", "release jobs that are held for too long; needs no Advisor"),
     "keep": ("controller.keeping", "keep a job held that the controller holds"),
     "hand-over": ("controller.handing", "hand what the watchdog did to the Advisor's trail"),
@@ -32,7 +33,7 @@ def main(arguments: list[str]) -> int:
         command.add_argument("--config", type=Path, required=True, help="the configuration, a TOML file")
         if name == "keep":
             command.add_argument("job", type=int, help="number of the job")
-        if name in {"run", "watchdog"}:
+        if name in {"run", "push", "watchdog"}:
             command.add_argument("--once", action="store_true", help="one pass, then stop")
         if name == "run":
             command.add_argument(

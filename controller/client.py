@@ -41,6 +41,7 @@ UNAUTHORIZED = 401
 TOO_MANY = 429
 
 
+GZIP = b"\x1f\x8b"  # how packed content begins; JSON never does
 class AdvisorError(Exception):
     """The Advisor did not do what was asked."""
 
@@ -191,11 +192,15 @@ class Advisor:
             raise Unreachable("it is not known whether the event was stored")
 
     def _ask(
-        self, method: str, path: str, body: Mapping[str, Any] | None = None, query: Mapping[str, str] | None = None
+        self,
+        method: str,
+        path: str,
+        body: Mapping[str, Any] | bytes | None = None,
+        query: Mapping[str, str] | None = None,
     ) -> dict[str, Any]:
         """The JSON object answered, after a second try where that is harmless."""
         target = f"{self._prefix}{path}?{urlencode({'cluster': self._cluster, **(query or {})})}"
-        content = None if body is None else json.dumps(body).encode()
+        content = body if body is None or isinstance(body, bytes) else json.dumps(body).encode()
         began = time.monotonic()
         try:
             return self._once(method, target, content)
@@ -215,6 +220,8 @@ class Advisor:
         if content is not None:
             headers["Content-Type"] = "application/json"
         try:
+            if content.startswith(GZIP):
+                headers["Content-Encoding"] = "gzip"
             connection.connect()
             connection.response_class = bounded(deadline)
             connection.request(method, target, content, headers)

@@ -81,6 +81,13 @@ class WatchdogSettings:
 
 
 @dataclass(frozen=True)
+class PushSettings:
+    """Whether `run` pushes what it lists."""
+
+    enabled: bool
+
+
+@dataclass(frozen=True)
 class Settings:
     """The whole file. `ssh` is there when the transport is ssh."""
 
@@ -93,6 +100,7 @@ class Settings:
     ssh: SshPlace | None = None
     json_log: bool = False
     path: Path = Path()
+    push: PushSettings = PushSettings(enabled=False)
 
     @property
     def acts(self) -> Path:
@@ -126,6 +134,7 @@ def read_config(path: Path) -> Settings:
         ssh=values["ssh"].get("place"),
         json_log=values["log"]["format"] == "json",
         path=path,
+        push=PushSettings(**values["push"]),
     )
 
 

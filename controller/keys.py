@@ -152,6 +152,14 @@ KEYS: dict[str, tuple[Key, ...]] = {
         ),
         Key("metrics_port", _whole(0, 65535), 0, "Their port; 0: none."),
     ),
+    "push": (
+        Key(
+            "enabled",
+            _switch,
+            False,
+            "true: `run` pushes its listings to an Advisor that must not ask the scheduler.",
+        ),
+    ),
     "watchdog": (
         Key("enabled", _switch, True, "false: does nothing at all."),
         Key("mode", _mode("monitor", "observe", "action"), Mode.MONITOR, "monitor: only says what it would do."),

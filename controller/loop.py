@@ -19,7 +19,7 @@ from controller.entries import Action, Doing, Entry
 from controller.gates import Gate, carry_gate, mark_gate, own_gate, start_gate
 from controller.installation import Installation
 from controller.journal import BadJournal, Journal
-from controller.listing import Listings
+from controller.listing import Listings, Source
 from controller.plain import Voice
 from controller.rows import Step
 from controller.standing import Standing
@@ -46,6 +46,7 @@ class Work:
 class Controller:
     """The Slurm Advisor Controller of one cluster. `run_pass` is one turn over everything."""
 
+        source: Source | None = None,
     def __init__(
         self,
         settings: Settings,
@@ -64,7 +65,7 @@ class Controller:
         self._own = own_gate(settings.controller, settings.environment)
         self.standing = Standing(advisor, clock, settings.controller.holder, journal.memory.fence, voice)
         self._hands = Hands(scheduler, journal, advisor=advisor, clock=clock, standing=self.standing, voice=voice)
-        self._listings = Listings(scheduler, clock, voice)
+        self._listings = Listings(scheduler, clock, voice, source)
         self._installation = Installation(scheduler, clock, voice)
         self._out_of_sight = False  # whether the scheduler gave no answer in this pass
         self._looked_at: dict[tuple[str, int], float] = {}

@@ -9,9 +9,11 @@ from controller.cluster import scheduler_of, transport_of
 from controller.config import Settings
 from controller.exposing import exposed
 from controller.journal import BadJournal, Journal
+from controller.listing import Source
 from controller.loop import Controller
 from controller.measuring import Counting, Tally
 from controller.plain import Voice, log_to
+from controller.pushing import pusher_of
 from controller.starting import BadStart, check_clock
 from controller.token_check import check_token
 from controller.waiting import LIMIT_SECONDS, Waiting
@@ -50,12 +52,18 @@ def main(settings: Settings, options: Namespace) -> int:
             Journal(own.journal, clock.now()) as journal,
             exposed(own.metrics_address, own.metrics_port, tally, clock.monotonic, 3 * own.poll_seconds + PATIENCE),
         ):
-            controller = Counted(settings, scheduler, advisor, journal, clock=clock, voice=voice)
+            source = Source(scheduler, clock)
+            controller = Counted(settings, scheduler, advisor, journal, clock=clock, voice=voice, source=source)
             controller.tally = tally
             voice.say(f"started as {own.holder} (process {os.getpid()})")
+            pusher = pusher_of(settings, scheduler, source, clock, voice) if settings.push.enabled else None
             if options.once:
+                if pusher:
+                    pusher.turn()
                 controller.run_pass()
             else:
+                if pusher:
+                    pusher.start()
                 _wait_for_advice(settings, clock, controller)
                 controller.run()
     except BadStart as error:
