@@ -65,8 +65,9 @@ def _headers(error: exceptions.APIException) -> dict[str, str]:
     headers = {}
     if challenge := getattr(error, "auth_header", None):
         headers["WWW-Authenticate"] = challenge
-    if wait := getattr(error, "wait", None):
-        headers["Retry-After"] = str(math.ceil(wait))
+    wait = getattr(error, "wait", None)
+    if error.status_code in (429, 503):
+        headers["Retry-After"] = str(RETRY_SECONDS if wait is None else math.ceil(wait))
     return headers
 
 

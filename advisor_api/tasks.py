@@ -7,6 +7,7 @@ from django.conf import settings
 from django.utils import timezone
 
 from advisor_api.deciding import decide_all_due
+from advisor_api.expiring import warn_of_expiring
 from advisor_api.following import follow
 from advisor_api.notifying.collecting import collect
 from advisor_api.notifying.sending import start_due as start_deliveries
@@ -38,6 +39,12 @@ def notify() -> None:
     now = timezone.now()
     collect(timedelta(hours=settings.REKINDLE["REKINDLE_NOTIFY_HOURS"]), now)
     start_deliveries(now)
+
+
+@shared_task(name="advisor_api.tasks.warn_of_tokens", ignore_result=True)  # type: ignore[untyped-decorator]  # Celery has no types
+def warn_of_tokens() -> None:
+    """Tell the log which tokens end soon."""
+    warn_of_expiring(timezone.now())
 
 
 @shared_task(name="advisor_api.tasks.forget_old", ignore_result=True)  # type: ignore[untyped-decorator]  # Celery has no types

@@ -19,6 +19,7 @@ PREFIX = "rekindle_"  # so that a scanner of secrets, and a person, sees what it
 LIFETIME = timedelta(days=90)
 LONGEST = timedelta(days=366)
 NAME_LIMIT = 64
+RETIRED = " (until rotation "  # in the name of a token that was replaced and still works for a while
 
 
 def digest_of(secret: str) -> str:
@@ -69,7 +70,7 @@ def rotate(token: ApiToken, *, overlap: timedelta, now: datetime, actor: Actor) 
         raise Bad("The overlap cannot be negative.")
     clusters = list(token.clusters.all())
     with transaction.atomic():
-        retired = f"{token.name[: NAME_LIMIT - 24]} (until rotation {token.pk})"
+        retired = f"{token.name[: NAME_LIMIT - 24]}{RETIRED}{token.pk})"
         moved = ApiToken.objects.filter(pk=token.pk, name=token.name, revoked_at=None).update(
             name=retired, expires_at=min(token.expires_at, now + overlap)
         )

@@ -2,7 +2,7 @@
 
 from django.urls import path, register_converter
 
-from console.views import approval, approval_together, mode, notifications, pages, panel, policy, sign_in, signals
+from console.views import api, approval, approval_together, mode, notifications, pages, panel, policy, sign_in, signals
 
 
 class ClusterName:
@@ -58,6 +58,7 @@ urlpatterns = [
     path("approvals/<whole:advice>", approval.decide, name="approval"),
     path("notifications", notifications.notifications, name="notifications"),
     path("notifications/<whole:delivery>", notifications.delivery, name="notification"),
+    path("api", api.described, name="api"),
     path("policy", policy.effective, name="policy"),
     path("policy/replay", policy.replayed, name="policy-replay"),
     path("panels/<slug:name>", panel.panel, name="panel"),

@@ -4,6 +4,7 @@ import gc
 import os
 
 from celery import Celery
+from celery.schedules import crontab
 from celery.signals import worker_process_init
 from django.conf import settings
 
@@ -83,6 +84,7 @@ app.conf.beat_schedule = {
     "seal the trail": {"task": "audit.tasks.seal", "schedule": 1.0, "options": {"expires": 5}},
     "hand nodes over": {"task": "advisor_api.tasks.hand_over", "schedule": 1.0, "options": {"expires": 5}},
     "tell people": {"task": "advisor_api.tasks.notify", "schedule": 1.0, "options": {"expires": 5}},
+    "warn of tokens": {"task": "advisor_api.tasks.warn_of_tokens", "schedule": crontab(hour="6", minute="0")},
     "forget what is old": {"task": "advisor_api.tasks.forget_old", "schedule": 10.0, "options": {"expires": 30}},
     "follow open recoveries": {
         "task": "advisor_api.tasks.follow_open",

@@ -212,6 +212,7 @@ REST_FRAMEWORK = {
     "DEFAULT_PARSER_CLASSES": ["rest_framework.parsers.JSONParser"],
     "EXCEPTION_HANDLER": "advisor_api.errors.as_answer",
     "UNAUTHENTICATED_USER": None,
+    "URL_FORMAT_OVERRIDE": None,  # answers are JSON; `?format=` is no parameter of ours
 }
 SPECTACULAR_SETTINGS = {
     "TITLE": "Rekindle Advisor API",
@@ -221,6 +222,11 @@ SPECTACULAR_SETTINGS = {
     "SERVE_INCLUDE_SCHEMA": False,
     "SERVERS": [],
     "SCHEMA_PATH_PREFIX": "/v1",
+    "COMPONENT_SPLIT_PATCH": False,  # a change of the mode needs all of its fields
+    "POSTPROCESSING_HOOKS": [
+        "drf_spectacular.hooks.postprocess_schema_enums",
+        "advisor_api.wire.document.complete",
+    ],
 }
 
 LOGGING = {

@@ -1,14 +1,13 @@
 """Doors to the API itself: its description, and what is not there."""
 
-from functools import cache
 from typing import Any, ClassVar
 
-from drf_spectacular.generators import SchemaGenerator
 from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from advisor_api.authentication import ANYBODY, Roles
+from advisor_api.described import document
 from advisor_api.refusals import NotFound
 from advisor_api.views.door import Door
 
@@ -21,7 +20,7 @@ class Schema(Door):
     @extend_schema(exclude=True)
     def get(self, request: Request) -> Response:
         """As JSON; the same document is committed as docs/api/openapi.yaml."""
-        return Response(_document())
+        return Response(document())
 
 
 class Unknown(Door):
@@ -35,10 +34,3 @@ class Unknown(Door):
         raise NotFound(f"There is no {request.path[:200]}.")
 
     post = put = patch = delete = get
-
-
-@cache
-def _document() -> dict[str, Any]:
-    generator: Any = SchemaGenerator()  # type: ignore[no-untyped-call]
-    found: dict[str, Any] = generator.get_schema(request=None, public=True)
-    return found

@@ -12,6 +12,7 @@ from advisor_api.wire.fields import (
     SHOWN_OPERATIONS,
     Form,
     Int64,
+    Text,
     WireChoice,
     moment,
     names,
@@ -171,4 +172,4 @@ class Ruling(Form):
     """A person's word on the advice that was seen."""
 
     generation = Int64()
-    reason = serializers.CharField(max_length=REASON_LIMIT)
+    reason = Text(max_length=REASON_LIMIT)

@@ -6,7 +6,7 @@ from rest_framework import serializers
 
 from advisor_api.pausing import SCOPES, VALUE_LIMIT
 from advisor_api.switching import REASON_LIMIT
-from advisor_api.wire.fields import Form, Int64, WireChoice, moment, names
+from advisor_api.wire.fields import Form, Int64, Text, WireChoice, moment, names
 from workloads.mode import Mode
 
 MODES = {mode: mode.value for mode in Mode}
@@ -71,15 +71,15 @@ class ModeChange(Form):
 
     mode = WireChoice("ModeRequest", WANTED_MODES)
     modeVersion = Int64()
-    reason = serializers.CharField(max_length=REASON_LIMIT)
+    reason = Text(max_length=REASON_LIMIT)
 
 
 class PauseRequest(Form):
     """What is to be left alone, until when and why."""
 
     scope = WireChoice("PauseScope", SCOPE_NAMES)
-    value = serializers.CharField(default="", allow_blank=True, max_length=VALUE_LIMIT)
-    reason = serializers.CharField(max_length=REASON_LIMIT)
+    value = Text(default="", allow_blank=True, max_length=VALUE_LIMIT)
+    reason = Text(max_length=REASON_LIMIT)
     until = serializers.DateTimeField()
 
 
@@ -116,8 +116,8 @@ class Exclusion(Form):
 class ExclusionRequest(Form):
     """Which node, until when and why."""
 
-    node = serializers.CharField(max_length=255)
-    reason = serializers.CharField(max_length=REASON_LIMIT)
+    node = Text(max_length=255)
+    reason = Text(max_length=REASON_LIMIT)
     until = serializers.DateTimeField()
 
 

@@ -7,7 +7,7 @@ from rest_framework import serializers
 
 from advisor_api.trail_intake import EPOCH
 from advisor_api.trail_reading import producer_of, type_of
-from advisor_api.wire.fields import AnyJson, Form, Int64, WireChoice
+from advisor_api.wire.fields import AnyJson, Form, Id, Int64, Text, WireChoice
 from audit.level import Level
 from audit.models import AuditEvent
 
@@ -84,13 +84,13 @@ class EventsQuery(Form):
 class ReportedEvent(Form):
     """One event of a client."""
 
-    heimdallJobId = serializers.UUIDField(default=None, allow_null=True)
-    eventProducer = serializers.CharField(max_length=128)
-    eventType = serializers.CharField(max_length=128)
+    heimdallJobId = Id(default=None, allow_null=True)
+    eventProducer = Text(max_length=128)
+    eventType = Text(max_length=128)
     eventLevel = WireChoice("EventLevel", LEVELS, default=Level.INFO)
     payload = serializers.DictField(default=dict)
     eventProducedAt = Int64()
-    idempotencyKey = serializers.CharField(min_length=1, max_length=512)
+    idempotencyKey = Text(max_length=512)
 
 
 class ReportedEvents(Form):
@@ -102,7 +102,7 @@ class ReportedEvents(Form):
 class ReportedEventsBody(Form):
     """Events of a client, for the API document."""
 
-    items = ReportedEvent(many=True)
+    items = ReportedEvent(many=True, min_length=1, max_length=ITEMS_LIMIT)
 
 
 class Accepted(Form):

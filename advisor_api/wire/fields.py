@@ -3,6 +3,7 @@
 import re
 from collections.abc import Mapping
 from typing import Any
+from uuid import UUID
 
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import extend_schema_field
@@ -20,10 +21,31 @@ class Form(serializers.Serializer[Any]):
     """The form of a request or of an answer."""
 
 
+class Text(serializers.CharField):
+    """Text, and no number that would become one. Blanks alone are refused unless `allow_blank`."""
+
+    def to_internal_value(self, data: Any) -> str:
+        """The text without the blanks around it."""
+        if not isinstance(data, str):
+            raise serializers.ValidationError("must be a text")
+        return super().to_internal_value(data)
+
+
+class Id(serializers.UUIDField):
+    """A UUID, written as text."""
+
+    def to_internal_value(self, data: Any) -> UUID:
+        """The UUID; a number is none, though one could be made of it."""
+        if not isinstance(data, str):
+            raise serializers.ValidationError("must be a UUID")
+        found: UUID = super().to_internal_value(data)
+        return found
+
+
 _WHOLE = re.compile(r"[0-9]{1,19}\Z")
 
 
-@extend_schema_field({"type": "string", "format": "int64", "pattern": "^[0-9]{1,19}$"})
+@extend_schema_field({"type": "string", "format": "int64", "pattern": "^[0-8]?[0-9]{1,18}$"})
 class Int64(serializers.Field[int, str | int, str, Any]):
     """A whole number from 0 to 2^63 - 1, written as text; read as text or number."""
 

@@ -7,6 +7,7 @@ from rest_framework import serializers
 from advisor_api.wire.fields import Form
 
 _TEXT: dict[str, Any] = {"type": "string"}
+_MAYBE: dict[str, Any] = {"type": ["string", "null"]}  # null is as if it were left out
 _TIME: dict[str, Any] = {"type": "string", "format": "date-time"}
 _TEXTS: dict[str, Any] = {"type": "object", "additionalProperties": _TEXT}
 HEALTH_EVENT: dict[str, Any] = {
@@ -14,17 +15,17 @@ HEALTH_EVENT: dict[str, Any] = {
     "description": "NVSentinel's health event. Further fields are passed over.",
     "required": ["nodeName", "checkName", "generatedTimestamp"],
     "properties": {
-        "agent": _TEXT,
-        "componentClass": {**_TEXT, "examples": ["GPU", "NVSwitch", "NIC"]},
+        "agent": _MAYBE,
+        "componentClass": {**_MAYBE, "examples": ["GPU", "NVSwitch", "NIC"]},
         "checkName": _TEXT,
-        "isFatal": {"type": "boolean", "default": False},
-        "isHealthy": {"type": "boolean", "default": False},
-        "message": _TEXT,
-        "recommendedAction": {"type": ["string", "integer"]},
-        "errorCode": {"type": "array", "items": {"type": ["string", "integer"]}},
+        "isFatal": {"type": ["boolean", "null"], "default": False},
+        "isHealthy": {"type": ["boolean", "null"], "default": False},
+        "message": _MAYBE,
+        "recommendedAction": {"type": ["string", "integer", "null"]},
+        "errorCode": {"type": ["array", "null"], "items": {"type": ["string", "integer"]}},
         "entitiesImpacted": {
-            "type": "array",
-            "items": {"type": "object", "properties": {"entityType": _TEXT, "entityValue": _TEXT}},
+            "type": ["array", "null"],
+            "items": {"type": "object", "properties": {"entityType": _MAYBE, "entityValue": _MAYBE}},
         },
         "generatedTimestamp": _TIME,
         "nodeName": _TEXT,
@@ -70,10 +71,10 @@ WEBHOOK: dict[str, Any] = {
                 "properties": {
                     "status": {"type": "string", "enum": ["firing", "resolved"]},
                     "labels": _TEXTS,
-                    "annotations": _TEXTS,
+                    "annotations": {**_TEXTS, "type": ["object", "null"]},
                     "startsAt": _TIME,
-                    "endsAt": _TIME,
-                    "fingerprint": _TEXT,
+                    "endsAt": {"description": "A time; read when resolved."},
+                    "fingerprint": {"description": "What makes two the same: a text."},
                 },
             },
         }

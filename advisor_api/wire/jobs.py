@@ -14,7 +14,9 @@ from advisor_api.wire.fields import (
     SHOWN_OPERATIONS,
     AnyJson,
     Form,
+    Id,
     Int64,
+    Text,
     WireChoice,
     moment,
     names,
@@ -196,7 +198,7 @@ class NumberedPageQuery(Form):
 class JobsQuery(NumberedPageQuery):
     """Filters of the list of jobs."""
 
-    workflowIds = serializers.ListField(child=serializers.CharField(max_length=256), default=list, max_length=100)
+    workflowIds = serializers.ListField(child=Text(max_length=256), default=list, max_length=100)
     jobIds = serializers.ListField(child=Int64(), default=list, max_length=250)
     jmState = serializers.CharField(default="", max_length=64)
     reconciliationEligibleJobs = serializers.BooleanField(default=False)
@@ -219,23 +221,19 @@ class JobsQuery(NumberedPageQuery):
 class ReportedConstraints(Form):
     """Nodes that the job should not run on."""
 
-    excludedNodes = serializers.ListField(
-        child=serializers.CharField(max_length=255), default=list, max_length=NODES_LIMIT
-    )
+    excludedNodes = serializers.ListField(child=Text(max_length=255), default=list, max_length=NODES_LIMIT)
 
 
 class ReportedJob(Form):
     """What a client says of an attempt."""
 
-    workflowId = serializers.CharField(min_length=1, max_length=256)
-    heimdallJobId = serializers.UUIDField(default=None, allow_null=True)
+    workflowId = Text(max_length=256)
+    heimdallJobId = Id(default=None, allow_null=True)
     jobId = Int64(default=None, allow_null=True)
     attemptIndex = serializers.IntegerField(default=None, allow_null=True, min_value=0, max_value=2**31 - 1)
-    jobName = serializers.CharField(default="", max_length=255, allow_blank=True)
-    user = serializers.CharField(default="", max_length=64, allow_blank=True)
-    allocatedNodes = serializers.ListField(
-        child=serializers.CharField(max_length=255), default=list, max_length=NODES_LIMIT
-    )
+    jobName = Text(default="", max_length=255, allow_blank=True)
+    user = Text(default="", max_length=64, allow_blank=True)
+    allocatedNodes = serializers.ListField(child=Text(max_length=255), default=list, max_length=NODES_LIMIT)
     gpuCountPerNode = serializers.IntegerField(default=0, min_value=0, max_value=1024)
     nodeConstraints = ReportedConstraints(default=dict)
     additionalProperties = AnyJson(default=dict)
@@ -275,4 +273,4 @@ class WorkflowsAnswer(Form):
 class WorkflowQuery(Form):
     """Ids of workflows are free text, hence a parameter instead of a path."""
 
-    workflowId = serializers.CharField(min_length=1, max_length=256)
+    workflowId = Text(max_length=256)

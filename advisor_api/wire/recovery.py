@@ -2,7 +2,7 @@
 
 from rest_framework import serializers
 
-from advisor_api.wire.fields import ACTIONS, OPERATIONS, Form, Int64, WireChoice
+from advisor_api.wire.fields import ACTIONS, OPERATIONS, Form, Id, Int64, Text, WireChoice
 
 
 class RecoveryContext(Form):
@@ -21,8 +21,8 @@ class SequenceAnswer(Form):
 class SequenceQuery(Form):
     """All of it is needed to name a recovery."""
 
-    schedulerSystem = serializers.CharField(max_length=16)
-    schedulerScope = serializers.CharField(max_length=64)
+    schedulerSystem = Text(max_length=16)
+    schedulerScope = Text(max_length=64)
     jobId = Int64()
     sourceAttemptIndex = serializers.IntegerField(min_value=0, max_value=2**31 - 1)
     operation = WireChoice("RecoveryOperationRequest", OPERATIONS)
@@ -31,8 +31,8 @@ class SequenceQuery(Form):
 class MilestoneReport(Form):
     """A scheduler action that a controller completed."""
 
-    sequenceId = serializers.UUIDField()
-    idempotencyKey = serializers.CharField(min_length=1, max_length=512)
+    sequenceId = Id()
+    idempotencyKey = Text(max_length=512)
     operation = WireChoice("RecoveryOperationRequest", OPERATIONS)
     action = WireChoice("RecoverySchedulerAction", ACTIONS)
     time = serializers.DateTimeField()

@@ -7,6 +7,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_safe
 
+from advisor_api.expiring import expiring
 from console.incident_lines import incident_page
 from console.job_list import Shown
 from console.log_copy import read_copy
@@ -23,7 +24,9 @@ CLUSTER = ("cluster_health", "cluster_advice", "cluster_nodes")
 @login_required
 def overview(request: HttpRequest) -> HttpResponse:
     """All clusters at a glance."""
-    return page(request, "console/overview.html", OVERVIEW, asked_of(request))
+    asked = asked_of(request)
+    ending = expiring(asked.now) if request.user.has_perm("advisor_api.view_apitoken") else ()
+    return page(request, "console/overview.html", OVERVIEW, asked, ending=ending)
 
 
 @require_safe

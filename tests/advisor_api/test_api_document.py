@@ -11,6 +11,7 @@ from django.core.management import call_command
 from django.utils import timezone
 
 from advisor_api.wire.advice import ADVICE_EXAMPLE
+from advisor_api.wire.examples import EXAMPLES
 from advisor_api.wire.jobs import JOB_EXAMPLE
 from schedulers.states import JobState
 from tests.advisor_api.conftest import Api
@@ -57,8 +58,10 @@ def test_every_operation_declares_its_errors(path: str, method: str, operation: 
     if "{" in path and method == "get" and "by-scheduler-id" not in path:
         assert "404" in operation["responses"]
     for status, response in operation["responses"].items():
-        reference = response["content"]["application/json"]["schema"]["$ref"]
-        assert (reference == "#/components/schemas/Error") is (int(status) >= 400)
+        assert response["description"]
+        schema = response.get("content", {}).get("application/json", {}).get("schema")
+        assert (schema == {"$ref": "#/components/schemas/Error"}) is (int(status) >= 400)
+        assert (status in {"429", "503"}) is ("Retry-After" in response.get("headers", {}))
     assert {"token": []} in operation["security"]
     assert operation["description"]
 
@@ -68,6 +71,21 @@ def test_the_examples_have_the_form_that_they_show() -> None:
     check("Advice", ADVICE_EXAMPLE)
     text = STORED.read_text()
     assert "heimdallJobId: 3f0c5a1e-7b0e-5d36-9a43-5b8f6c1e2d10" in text
+
+
+@pytest.mark.parametrize(("path", "method", "operation"), OPERATIONS, ids=[f"{m} {p}" for p, m, _ in OPERATIONS])
+def test_every_operation_has_examples_of_its_form(path: str, method: str, operation: dict[str, Any]) -> None:
+    example = EXAMPLES[operation["operationId"]]
+    assert ("request" in example) is ("requestBody" in operation)
+    if "requestBody" in operation:
+        body = operation["requestBody"]["content"]["application/json"]
+        assert body["example"] == example["request"]
+        jsonschema.Draft202012Validator({**body["schema"], "components": closed()}).validate(example["request"])
+    for status, answer in operation["responses"].items():
+        if status.startswith("2") and "application/json" in answer["content"]:
+            shown = answer["content"]["application/json"]
+            assert shown["example"] == example["answer"]
+            check(shown["schema"]["$ref"].rsplit("/", 1)[1], example["answer"])
 
 
 @pytest.mark.django_db

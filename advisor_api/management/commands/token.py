@@ -8,6 +8,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 from django.utils import timezone
 
+from advisor_api.expiring import expiring
 from advisor_api.models import ApiToken
 from advisor_api.refusals import Refusal
 from advisor_api.token_role import TokenRole
@@ -57,8 +58,11 @@ class Command(BaseCommand):
 
     def _list(self, _options: dict[str, Any]) -> None:
         now = timezone.now()
+        soon = set(expiring(now).values_list("pk", flat=True))
         for token in ApiToken.objects.prefetch_related("clusters"):
             state = "revoked" if token.revoked_at else "expired" if token.expires_at <= now else "valid"
+            if state == "valid" and token.pk in soon:
+                state = f"valid, ends in {(token.expires_at - now).days} days"
             used = f"{token.last_used_at:%Y-%m-%d %H:%M}" if token.last_used_at else "never"
             names = ",".join(cluster.name for cluster in token.clusters.all()) or "-"
             until = f"{token.expires_at:%Y-%m-%d %H:%M}"
