@@ -31,6 +31,7 @@ HEALTH_EVENT = {"nodeName": "n03", "checkName": "GpuXidError", "generatedTimesta
 SEQUENCE = (
     "?schedulerSystem=slurm&schedulerScope=demo&jobId=100&sourceAttemptIndex=0&operation=RECOVERY_OPERATION_RESTART"
 )
+UNSEEN = {"version": 1, "sequence": "1", "complete": False, "reason": "r"}
 RULING = {"generation": "1", "reason": "because"}
 SOON = "2100-01-01T00:00:00Z"
 INCIDENT = "7d1f2a34-5b6c-4d7e-8f90-a1b2c3d4e5f6"
@@ -54,6 +55,8 @@ DOORS: list[tuple[str, str, set[str], dict[str, Any] | None]] = [
     ("PATCH", "/v1/clusters/demo", {"admin"}, {"mode": "monitor", "modeVersion": "1", "reason": "r"}),
     ("GET", "/v1/clusters/demo/signals", READERS, None),
     ("PUT", "/v1/clusters/demo/lease", {"controller"}, {"holder": "h", "fence": "0"}),
+    ("GET", "/v1/clusters/demo/observation", {"controller"}, None),
+    ("PUT", "/v1/clusters/demo/observation", {"controller"}, UNSEEN),
     ("GET", "/v1/attempts/{id}/timeline", READERS, None),
     ("GET", "/v1/attempts/{id}/verdict", READERS, None),
     ("GET", "/v1/attempts/{id}/decision", READERS, None),
