@@ -3,6 +3,10 @@
 A collector that stops, a file system that stalls: no file tells of it, and every job looks hung at the same moment
 (traps 32 and 34, design rule 2). So before a bare silence is called a hang, the other jobs are asked: if none of
 those that wrote until then has written since, the silence is not this job's own.
+
+Where lines come through a log store, a job that is alone has no such witness, and its collector may have stopped:
+then it takes any line of the cluster that was written since, of a node or of whomever. A file is read by ourselves:
+that it was opened and held nothing new is a look of our own, and who is alone there is judged by its rhythm.
 """
 
 from bisect import bisect_left, bisect_right
@@ -15,6 +19,8 @@ from django.db.models import Max, Q
 from detectors.catalogue.hang import SIGNATURE, SURE
 from detectors.catalogue.records import Outcome
 from detectors.models import Feed
+from detectors.stores import STORES
+from detectors.stores.seen import Cursor
 from schedulers.states import JobState
 from workloads.models import Attempt
 
@@ -62,6 +68,32 @@ class Neighbours:
         place = bisect_left(heard.ended, before)
         return silent + (place < len(heard.ends) and heard.ends[place] >= later)
 
+    def why_unheard(self, attempt: Attempt, since: datetime | None, now: datetime) -> str:
+        """Why the silence of this attempt proves nothing; empty when it does."""
+        if since is None:
+            return ""
+        if others := self.silent_with(attempt, since, now):
+            jobs = "another job" if others == 1 else f"{others} other jobs"
+            at = f"{since:%H:%M:%S} UTC"
+            return f"no lines arrive: {jobs} of the cluster fell silent with it at {at}, and none wrote since"
+        if attempt.job.cluster.log_store and not self._anything(attempt, since, now):
+            return (
+                f"whether lines arrive is not known: the log store shows none of any job or node since"
+                f" {since:%H:%M:%S} UTC"
+            )
+        return ""
+
+    def _anything(self, attempt: Attempt, since: datetime, now: datetime) -> bool:
+        """Whether any line of the cluster came later: of a job, or one that the store's cursors remember."""
+        heard = self._of(attempt.job.cluster_id, now)
+        later = since + min(TOGETHER, (now - since) / 2)
+        if any(bisect_right(moved, later) < len(moved) for moved in (heard.running, heard.ended)):
+            return True
+        stores = [store.name for store in STORES]
+        rows = Feed.objects.filter(cluster=attempt.job.cluster_id, attempt=None, source__in=stores)
+        cursors = (Cursor.read(position) for position in rows.values_list("position", flat=True))
+        return any(one is not None and one.newest > later.timestamp() for one in cursors)
+
     def _of(self, cluster: int, now: datetime) -> _Heard:
         if cluster not in self._heard:
             running = Q(attempt__state=JobState.RUNNING.value)
@@ -78,11 +110,3 @@ class Neighbours:
 def is_bare_silence(outcome: Outcome) -> bool:
     """Whether a hang was found for which nothing speaks but that no line came."""
     return any(found.signature == SIGNATURE and found.confidence < SURE for found in outcome.findings)
-
-
-def reason(count: int, since: datetime) -> str:
-    """The sentence for the operator."""
-    jobs = "another job" if count == 1 else f"{count} other jobs"
-    return (
-        f"no lines arrive: {jobs} of the cluster fell silent with it at {since:%H:%M:%S} UTC, and none wrote since"
-    )

@@ -26,7 +26,6 @@ from detectors.gathering import News, Unread, gather
 from detectors.gpu_uses import uses_of
 from detectors.models import Anomaly
 from detectors.quiet_source import Neighbours, is_bare_silence
-from detectors.quiet_source import reason as quiet_reason
 from detectors.seeing import store_broken
 from detectors.sight import look, unheard
 from detectors.site_catalogues import SiteCatalogues, site_catalogues
@@ -118,8 +117,8 @@ def turned_of(news: News, past: Past, shared: Shared, now: datetime) -> Turned:
     sight = look(news, limits, now)
     context = replace(context_of(news, sight, limits, entries, now), use=shared.uses.get(news.attempt.pk))
     outcome = _outcome(news, context, shared.turn, now)
-    if is_bare_silence(outcome) and (others := shared.neighbours.silent_with(news.attempt, news.moved_at, now)):
-        sight = unheard(news, quiet_reason(others, news.moved_at or now))
+    if is_bare_silence(outcome) and (why := shared.neighbours.why_unheard(news.attempt, news.moved_at, now)):
+        sight = unheard(news, why)
         outcome = _outcome(news, replace(context, blind=sight.blind), shared.turn, now)
     outcome = _with_warnings(news.attempt, outcome, past, shared.warnings)
     before = {name: watch.state for name, watch in news.watches.items()}

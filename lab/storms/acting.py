@@ -13,6 +13,7 @@ from audit.trail import Actor
 from lab.simulate.jobs import SUSPENDED
 from lab.simulate.outside import act
 from lab.storms.hazards import Event
+from lab.storms.hushing import Hush
 from lab.virtual.fate import CONTROLLER, WATCHDOG, Doom
 
 if TYPE_CHECKING:
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
 PERSON = Actor(ActorKind.PERSON, "storm")
 TOUCHING = frozenset({"node_down", "suspend", "requeue", "foreign_requeue", "cancel"})
+HUSHING = {"logs_stop": Hush.begin, "logs_start": Hush.end}
 HOLDING = frozenset({"hold", "user_hold", "release", "foreign_requeue"})
 
 
@@ -30,6 +32,8 @@ def happen(run: "Run", event: Event) -> None:
         return
     before = set(run.cluster.nodes[event.words[0]].jobs) if event.do.startswith("node_") else set()
     deed = act(run.cluster, event.do, event.words, run.numbers)
+    if event.do in HUSHING:
+        HUSHING[event.do](run.checker.hush, run.checker.clock.seconds)
     for number in before | set(deed.jobs):
         job = run.cluster.jobs.get(number)
         if job is None:  # forgotten since

@@ -15,11 +15,13 @@ from advisor_api.policy.operation import Operation
 from advisor_api.policy.values import Policy
 from audit.event_type import EventType
 from audit.models import AuditEvent
+from detectors.catalogue.hang import ALONE
 from lab.simulate.hostlist import expand
 from lab.simulate.jobs import RUNNING, Job
 from lab.simulate.model import Cluster
 from lab.simulate.play import Fault
-from lab.storms.drawing import OWN_NAME, Plan
+from lab.storms.drawing import LIMITS, OWN_NAME, Plan
+from lab.storms.hushing import Hush
 from lab.virtual.clock import VirtualClock
 from lab.virtual.fate import Fate
 from schedulers.slurm.commands import only_reads
@@ -69,6 +71,7 @@ class Checker:
 
     def __post_init__(self) -> None:
         self.depth = len(connection.savepoint_ids) + connection.in_atomic_block  # tests live in a transaction
+        self.hush = Hush(self.cluster, ALONE * LIMITS["hang_floor_seconds"])
         self.cluster.on_strike(self._strike)
 
     def run(self, argv: tuple[str, ...], seconds: float) -> Answer:
@@ -109,7 +112,7 @@ class Checker:
         if job.play.name == OWN_NAME:
             self._say("[9] a job of our own", argv)
         state, restarts, held = before
-        struck = (job.number, restarts) in self.struck
+        struck = (job.number, restarts) in self.struck | self.hush.look(self.clock.seconds)
         if argv[1] == "requeuehold":
             self._note_requeue(job, restarts)
             if state not in FAILED and not (state == RUNNING and struck):
@@ -223,6 +226,7 @@ class Checker:
     ) -> None:
         if fault.kind not in HARMLESS:
             self.struck.add((number, attempt))
+            self.hush.struck_at.setdefault((number, attempt), self.clock.seconds)
 
     def _say(self, what: str, argv: tuple[str, ...]) -> None:
         self.violations.append(f"{what}, at {self.clock.seconds:.0f}: {' '.join(argv)[:160]}")

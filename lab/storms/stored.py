@@ -31,9 +31,10 @@ def check_caps(checker: Checker) -> None:
 def check_stored(checker: Checker, touched: set[tuple[int, int]]) -> None:
     """Everything, at the end. `touched`: attempts to which somebody outside did what may look like a failure."""
     rows = {(row.number, place): row for row, place in _rows(checker.cluster)}
-    checker.violations += _advice(checker, rows, touched | checker.struck)
+    struck = touched | checker.struck | checker.hush.look(checker.clock.seconds)
+    checker.violations += _advice(checker, rows, struck)
     checker.violations += _states(checker, rows, touched | checker.struck)
-    checker.violations += _silence(checker, touched | checker.struck)
+    checker.violations += _silence(checker, struck)
     checker.violations += _exclusions(checker)
 
 

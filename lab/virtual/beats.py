@@ -31,7 +31,11 @@ from workloads.turns import claim_due, end_turn
 
 SAME = 1e-6  # seconds: less than this apart is the same moment
 HALF = 0.5  # of its rhythm, by which a controller is behind the beat: the mean of what is nobody's choice
-RHYTHM = {entry["task"]: float(entry["schedule"]) for entry in app.conf.beat_schedule.values()}
+RHYTHM = {
+    entry["task"]: float(entry["schedule"])
+    for entry in app.conf.beat_schedule.values()
+    if isinstance(entry["schedule"], int | float)  # what waits for a time of the day is nothing of a run
+}
 
 
 @dataclass

@@ -60,8 +60,10 @@ def make_nodes(cluster: Cluster, down: tuple[str, ...] = ()) -> None:
 
 
 def again(attempt: Attempt) -> Attempt:
-    """The attempt as it is stored now, with its job and cluster."""
-    return Attempt.objects.select_related("job__cluster").get(pk=attempt.pk)
+    """The attempt as it is stored now, with its job and cluster, and as if it had been looked at all the time."""
+    stored = Attempt.objects.select_related("job__cluster").get(pk=attempt.pk)
+    stored.looked_at = None
+    return stored
 
 
 def end(attempt: Attempt, state: JobState = JobState.FAILED, at: datetime | None = None, **changes: Any) -> Attempt:

@@ -5,8 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from detectors.models import Anomaly
+from detectors.models import Anomaly, Feed
 from detectors.reading import read_attempts
+from detectors.stores.seen import Cursor
+from detectors.stores.store import SECOND, Line
 from schedulers.states import JobState
 from tests.detectors.rows import Log, again, make_attempt, make_cluster, megatron
 from workloads.models import Attempt, Cluster
@@ -129,3 +131,50 @@ def test_other_clusters_are_not_asked(cluster: Cluster, tmp_path: Path) -> None:
     trained(make_cluster(tmp_path))
     read(hung, at=QUIET)
     assert kinds(hung) == ["hang"]
+
+
+def test_a_time_in_which_the_site_stood_still_is_nobodys_silence(cluster: Cluster) -> None:
+    job = trained(cluster)
+    for at in (QUIET, QUIET + 10):
+        read_attempts([Attempt.objects.select_related("job__cluster").get(pk=job.pk)], moment(at))
+        assert kinds(job) == []
+    read(job, at=QUIET + 300)
+    assert kinds(job) == ["hang"]
+
+
+class TestAloneBehindALogStore:
+    """Nobody else is there to be heard: the collector may have stopped as well."""
+
+    def behind(self, cluster: Cluster, **cursor: int) -> Attempt:
+        job = trained(cluster)
+        Cluster.objects.update(log_store="loki")
+        if cursor:
+            at = int(moment(cursor["line"]).timestamp())
+            stored = Cursor.at(0).taking([Line(at * SECOND, "a line", {}, b"12345678")]).stored()
+        else:
+            stored = Cursor.at(0).stored()
+        Feed.objects.create(cluster=cluster, source="loki", stream="nodes", stream_key="nodes", position=stored)
+        return job
+
+    def test_is_blind_and_does_not_hang(self, cluster: Cluster) -> None:
+        job = self.behind(cluster)
+        read(job, at=QUIET)
+        assert kinds(job) == ["blind"]
+        assert "none of any job or node since 12:00:30 UTC" in again(job).blind_reason
+
+    def test_hangs_when_a_line_of_a_node_shows_that_lines_arrive(self, cluster: Cluster) -> None:
+        job = self.behind(cluster, line=200)
+        read(job, at=QUIET)
+        assert kinds(job) == ["hang"]
+
+    def test_a_line_from_before_the_silence_shows_nothing(self, cluster: Cluster) -> None:
+        job = self.behind(cluster, line=30)
+        read(job, at=QUIET)
+        assert kinds(job) == ["blind"]
+
+    def test_is_judged_as_soon_as_anything_is_heard(self, cluster: Cluster) -> None:
+        job = self.behind(cluster)
+        read(job, at=QUIET)
+        trained(cluster, until=QUIET + 1)
+        read(job, at=QUIET + 2)
+        assert kinds(job) == ["hang"]

@@ -200,3 +200,34 @@ def test_a_watchdog_that_lets_nothing_go_is_seen(tmp_path: Path, monkeypatch: py
     gone = Event(2, "kill_controller", ("command", "2", "after", "100000"))
     said = lived(plan(play(ECC), events=(gone,)), tmp_path, 150, policy={"hold_seconds": 10}).violations
     assert "[8] job 1 is still held by us" in " ".join(said)
+
+
+@pytest.mark.parametrize(
+    ("others", "seconds", "right"),
+    [(0, 41, True), (0, 39, False), (1, 60, False)],
+    ids=["alone", "soon", "company"],
+)
+def test_only_a_silence_that_is_long_and_alone_may_be_taken_for_a_hang(
+    scene: Scene, others: int, seconds: float, right: bool
+) -> None:
+    checker, cluster = scene()
+    for _ in range(others):
+        cluster.submit(play(nodes=1))
+    checker.clock.seconds += 10
+    cluster.advance(checker.clock.seconds)
+    checker.hush.begin(checker.clock.seconds)
+    checker.clock.seconds += seconds
+    cluster.advance(checker.clock.seconds)
+    put_on_record(Row.objects.get(), 1)
+    assert (asked(checker, REQUEUE) == "") is right
+
+
+def test_who_hung_long_before_is_no_company(scene: Scene) -> None:
+    checker, cluster = scene(Fault("hang", step=2))
+    cluster.submit(play(nodes=1))
+    checker.clock.seconds += 30
+    cluster.advance(checker.clock.seconds)
+    checker.hush.begin(checker.clock.seconds)
+    checker.clock.seconds += 60
+    cluster.advance(checker.clock.seconds)
+    assert checker.hush.look(checker.clock.seconds) == {(2, 0)}
