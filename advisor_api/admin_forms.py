@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from django import forms
 from django.core.exceptions import ValidationError
@@ -53,6 +53,11 @@ class PauseForm(_EndingForm):
     class Meta:
         model = Pause
         fields = ("cluster", "scope", "value", "reason", "until")
+        help_texts: ClassVar[dict[str, str]] = {
+            "value": "The name of one partition or user, or the number of a job (of an array: its number, or"
+            " ARRAY_TASK for one task); empty for the whole cluster.",
+            "until": "In UTC, at most seven days away.",
+        }
 
     def clean(self) -> dict[str, Any]:
         """Scope and value go together."""

@@ -42,12 +42,15 @@ def test_which_value_comes_from_which_policy(reader: Client, cluster: Cluster) -
     a_policy({"max_requeues": 9}, cluster, now, user="olga")
     PolicyVersion.objects.create(cluster=cluster, values={"max_requeues": 8}, created_at=now)  # never activated
     rows = lines_of(reader.get(f"{PAGE}?cluster=demo&partition=gpu&user=tess").content.decode())
-    assert "<b>6</b></td>" in rows["max_requeues"] and f"Partition</span> {part.pk}<" in rows["max_requeues"]
-    assert "<b>50</b>" in rows["hold_seconds"] and f"All clusters</span> {everywhere.pk}<" in rows["hold_seconds"]
-    assert f"User</span> {own.pk}<" in rows["advice_seconds"]
+    assert "<b>6</b></td>" in rows["max_requeues"] and f"Partition</span> policy {part.pk}<" in rows["max_requeues"]
+    assert (
+        "<b>50</b>" in rows["hold_seconds"]
+        and f"All clusters</span> policy {everywhere.pk}<" in rows["hold_seconds"]
+    )
+    assert f"User</span> policy {own.pk}<" in rows["advice_seconds"]
     assert "Program</span></td>" in rows["storm_restarts"]
     rows = lines_of(reader.get(f"{PAGE}?cluster=demo").content.decode())
-    assert f"Cluster</span> {whole.pk}<" in rows["max_requeues"]
+    assert f"Cluster</span> policy {whole.pk}<" in rows["max_requeues"]
     assert "<b>4</b>" in lines_of(reader.get(PAGE).content.decode())["max_requeues"]
 
 
