@@ -69,7 +69,7 @@ def miss(cluster: Cluster, seconds: float, now: datetime) -> None:
     """
     before = Cluster.objects.get(pk=cluster.pk)
     patience = timedelta(seconds=max(before.poll_seconds, SHORTEST_PUSH) * (1 + JITTER) + seconds)
-    if before.seen_at is not None and now - before.seen_at < patience:
+    if before.seen_at is not None and abs(now - before.seen_at) < patience:  # our clock may have been set back
         return
     since = "yet" if before.seen_at is None else f"since {before.seen_at:%Y-%m-%d %H:%M:%S} UTC"
     if before.cannot_see_since is None:  # a reason that the controller told stays

@@ -272,11 +272,24 @@ def test_when_pushes_stop_nothing_is_seen_and_nothing_is_decided(api: Api, monke
     site.miss(600)
     a_verdict(Attempt.objects.get(), site.story.now())
     decide_all_due(site.story.now())
-    assert (Advice.objects.exists(), "the scheduler does not answer" in AuditEvent.objects.latest("pk").sentence) == (False, True)
+    assert (
+        Advice.objects.exists(),
+        "the scheduler does not answer" in AuditEvent.objects.latest("pk").sentence,
+    ) == (False, True)
     kinds = list(AuditEvent.objects.order_by("pk").values_list("type", flat=True))
     assert kinds.count(EventType.CANNOT_SEE.value) == 2
     site.look(610)
     assert site.cluster.cannot_see_since is None
+
+
+def test_a_clock_that_is_set_back_does_not_hide_that_pushes_stopped(
+    api: Api, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    site = Site(api, monkeypatch, "push")
+    shows(ROW)(site.scheduler)
+    site.look(5)
+    assert site.miss(-20).cannot_see_since is None
+    assert site.miss(-3600).cannot_see_since == after(-3600)
 
 
 def test_the_reason_that_the_controller_told_stays(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -177,3 +177,13 @@ def test_a_log_store_without_the_label_of_the_job_is_refused_in_one_sentence() -
     with pytest.raises(CommandError, match="log_store_labels: Say which label holds the job's number"):
         call_command("cluster", "add", "beta", *STORE)
     assert not Cluster.objects.exists()
+
+
+def test_a_pushed_cluster_is_never_asked_from_here() -> None:
+    call_command("cluster", "add", "far", "--push")
+    assert Cluster.objects.get(name="far").scheduler_transport == "push"
+    with pytest.raises(CommandError, match="far is not asked from here: its controller pushes"):
+        call_command("cluster", "look", "far")
+    with pytest.raises(CommandError, match="With --push no command is run from here"):
+        call_command("cluster", "add", "both", "--push", "--ssh", "a@b")
+    assert not Cluster.objects.filter(name="both").exists()

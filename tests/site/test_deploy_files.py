@@ -37,6 +37,7 @@ def test_every_process_of_the_guide_has_its_unit() -> None:
     assert [unit.stem.removeprefix("rekindle-") for unit in UNITS] == [
         "beat",
         "controller",
+        "push",
         "sockets",
         "watchdog",
         "web",
@@ -82,7 +83,7 @@ def test_the_container_holds_all_that_the_program_needs(tmp_path: Path) -> None:
         shutil.copytree(ROOT / name, tmp_path / place, ignore=shutil.ignore_patterns("__pycache__"))
     python = shutil.which("python3", path="/usr/bin:/bin")
     assert python, "a Python without any package of ours"
-    for words in (["keys"], ["run", "--help"], ["watchdog", "--help"], ["hand-over", "--help"]):
+    for words in (["keys"], ["run", "--help"], ["push", "--help"], ["watchdog", "--help"], ["hand-over", "--help"]):
         command = [python, "-S", "-B", "-m", "controller", *words]
         run = subprocess.run(command, cwd=tmp_path, capture_output=True, timeout=60, check=False)
         assert run.returncode == 0, run.stderr

@@ -27,6 +27,7 @@ from workloads.log_stores import MAPPED, STORE_KINDS
 from workloads.metric_sources import DEFAULT_LABELS
 from workloads.mode import Mode
 from workloads.models import Cluster
+from workloads.pushes import PUSH
 from workloads.scheduler_ways import scheduler_of
 from workloads.subjects import subject_of_cluster
 
@@ -49,6 +50,7 @@ class Command(BaseCommand):
         )
         add.add_argument("--scheduler-config", default="", help="SLURM_CONF; default: the site's own")
         add.add_argument("--ssh", default="", metavar="USER@HOST", help="run the scheduler's commands there")
+        add.add_argument("--push", action="store_true", help="run none: its controller pushes what it lists")
         add.add_argument("--ssh-credential", default="", metavar="NAME", help="files in the credentials folder")
         add.add_argument("--partition", action="append", default=[], help="watch only this one; may be repeated")
         add.add_argument("--log-root", action="append", default=[], help="folder below which logs may be read")
@@ -98,7 +100,7 @@ class Command(BaseCommand):
         cluster = Cluster(
             name=options["name"],
             environment=options["environment"],
-            scheduler_transport="ssh" if options["ssh"] else "local",
+            scheduler_transport=_transport(options),
             ssh_address=options["ssh"],
             ssh_credential=options["ssh_credential"],
             scheduler_path=options["scheduler_path"],
@@ -215,6 +217,15 @@ class Command(BaseCommand):
             _tell(cluster, "removed the cluster")
             forget(cluster)
         self.stdout.write(f"{options['name']} is forgotten; its trail is kept.")
+
+
+def _transport(options: dict[str, Any]) -> str:
+    """How the scheduler is to be seen; raises `CommandError` for two ways at once."""
+    if options["push"] and (options["ssh"] or options["scheduler_path"] or options["scheduler_config"]):
+        raise CommandError("With --push no command is run from here: leave out --ssh and --scheduler-….")
+    if options["push"]:
+        return PUSH
+    return "ssh" if options["ssh"] else "local"
 
 
 def _actor() -> Actor:
