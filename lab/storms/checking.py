@@ -226,7 +226,7 @@ class Checker:
     ) -> None:
         if fault.kind not in HARMLESS:
             self.struck.add((number, attempt))
-            self.hush.struck_at.setdefault((number, attempt), self.clock.seconds)
+            self.hush.struck_at.setdefault((number, attempt), at)
 
     def _say(self, what: str, argv: tuple[str, ...]) -> None:
         self.violations.append(f"{what}, at {self.clock.seconds:.0f}: {' '.join(argv)[:160]}")
