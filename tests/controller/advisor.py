@@ -1,5 +1,6 @@
 """A small Advisor on loopback that keeps to the contract: real HTTP, lease, advice, milestones, trail."""
 
+import gzip
 import json
 import threading
 import time
@@ -80,6 +81,7 @@ class SmallAdvisor:
         self.events: dict[str, dict[str, Any]] = {}
         self.reports: list[tuple[str, str, str]] = []
         self.excluded: list[str] = []
+        self.observations: list[dict[str, Any]] = []
         self.requests: list[tuple[str, str, Any]] = []
         self.refuse: dict[str, int] = {}  # part of a path -> status
         self.holds = True  # whether questions that wait are held
@@ -138,7 +140,7 @@ class SmallAdvisor:
             self.events.setdefault(item["idempotencyKey"], item)
         return {"accepted": len(body["items"])}
 
-    def answer(  # noqa: C901  # one line for each path
+    def answer(  # noqa: C901, PLR0912  # one line for each path
         self, method: str, path: str, query: dict[str, list[str]], body: Any
     ) -> dict[str, Any]:
         self.requests.append((method, path, body))
@@ -152,6 +154,14 @@ class SmallAdvisor:
                 return self.cluster
             case "PUT", ["clusters", "demo", "lease"]:
                 return self.take_lease(body)
+            case "GET", ["clusters", "demo", "observation"]:
+                return {
+                    "sequence": str(self.observations[-1]["sequence"] if self.observations else 0),
+                    "wanted": [],
+                }
+            case "PUT", ["clusters", "demo", "observation"]:
+                self.observations.append(body)
+                return {"stored": True, "sequence": body["sequence"], "wanted": []}
             case "GET", ["advice:watch"]:
                 return self.watch(query.get("seen", [""])[0], float(query["waitSeconds"][0]))
             case "GET", ["advice"]:
@@ -177,15 +187,17 @@ class Server:
                     advisor.answer_instead(self)
                     return
                 parts = urlsplit(self.path)
-                body = json.loads(self.rfile.read(int(self.headers.get("Content-Length") or 0)) or "null")
-                status, content = 200, {}
+                content = self.rfile.read(int(self.headers.get("Content-Length") or 0))
+                packed = self.headers.get("Content-Encoding") == "gzip"
+                body = json.loads((gzip.decompress(content) if packed else content) or "null")
+                status, answer = 200, {}
                 try:
                     if self.headers.get("Authorization", "").removeprefix("Bearer ") not in advisor.tokens:
                         raise Refusal(401, "no such token")
-                    content = advisor.answer(self.command, parts.path, parse_qs(parts.query), body)
+                    answer = advisor.answer(self.command, parts.path, parse_qs(parts.query), body)
                 except Refusal as refusal:
-                    status, content = refusal.args[0], {"code": 9, "message": refusal.args[1], "details": []}
-                send(self, status, json.dumps(content).encode())
+                    status, answer = refusal.args[0], {"code": 9, "message": refusal.args[1], "details": []}
+                send(self, status, json.dumps(answer).encode())
 
             do_GET = do_PUT = do_POST = _serve
 
