@@ -15,6 +15,7 @@ from controller.view import View
 from schedulers.port import Garbled, Refused, Scheduler, SchedulerError, Unreachable
 
 OLDEST_LOOK = 1.0  # seconds between the last look and the command (decisions 14)
+OLDEST_INTENT = 5.0  # the same, when writing it down took long: far below what must be left of the lease
 FINAL_REFUSALS = frozenset({400, 404, 409})  # saying it again would be answered alike
 
 MILESTONES = {
@@ -58,6 +59,11 @@ class Hands:
             return True  # announcing took its time: look again before the command
         ours = view.ours if action is Action.EXCLUSIONS and not entry.ours else ()
         self._journal.intend(advice, action, self._standing.now(), ours)
+        if self._clock.monotonic() - looked_at > OLDEST_INTENT:
+            # A slow disk, or a process that was stopped for a while: the lease may be somebody else's by now.
+            late = "not sent: writing down the intent took too long"
+            self._journal.answered(advice, action, Outcome.UNSENT, self._standing.now(), late)
+            return True
         outcome, sentence = self._command(advice.job, action, step)
         if action is Action.EXCLUSIONS and outcome is Outcome.REFUSED:
             outcome = self._without_unknown(advice, step)

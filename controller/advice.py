@@ -16,6 +16,7 @@ NODE = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]{0,253})")
 LARGEST_NUMBER = 2**63 - 1
 MOST_NODES = 4096
 TEXT_LIMIT = 1000  # characters of a free text field; the rest is cut
+YEARS = range(2000, 2200)  # further away nobody can count, and our mark has no room for it
 
 
 class BadAnswer(ValueError):
@@ -227,14 +228,14 @@ def read_lease(item: object) -> LeaseAnswer:
 
 
 def read_time(text: object, name: str) -> datetime:
-    """An RFC 3339 time with its zone, as UTC. Raises `BadAnswer`."""
+    """An RFC 3339 time with its zone, in one of `YEARS`, as UTC. Raises `BadAnswer`."""
     try:
         moment = datetime.fromisoformat(text if isinstance(text, str) else "")
-        if moment.tzinfo is None:
+        if moment.tzinfo is None or moment.year not in YEARS:
             raise ValueError(name)
         return moment.astimezone(UTC)
     except (ValueError, OverflowError) as error:
-        raise BadAnswer(f"{name} is no time with a zone") from error
+        raise BadAnswer(f"{name} is no time with a zone, or beyond all years that count") from error
 
 
 def write_time(moment: datetime) -> str:

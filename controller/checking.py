@@ -2,16 +2,17 @@
 
 from argparse import Namespace
 from collections.abc import Callable
-from datetime import UTC, datetime
 
 from controller.advice import Advice, ClusterGates
 from controller.client import Advisor, AdvisorError
+from controller.clock import Clock, SystemClock
 from controller.cluster import scheduler_of
 from controller.config import Settings
 from controller.gates import RIGHTS, carry_gate, own_gate, start_gate
 from controller.installation import too_little_time
 from controller.journal import BadJournal, read_entries
-from controller.plain import one_line
+from controller.plain import Voice, one_line
+from controller.starting import BadStart, check_clock
 from controller.steps import next_step
 from controller.view import Missing, View
 from schedulers.port import JobDetail, NoSuchJob, Scheduler, SchedulerError
@@ -22,11 +23,12 @@ MOST_SHOWN = 20
 class Check:
     """Looks at everything, changes nothing, and says what it finds. `good` is false when something is wrong."""
 
-    def __init__(self, settings: Settings, scheduler: Scheduler, say: Callable[[str], None], now: datetime) -> None:
+    def __init__(self, settings: Settings, scheduler: Scheduler, say: Callable[[str], None], clock: Clock) -> None:
         self._settings = settings
         self._scheduler = scheduler
         self._say = say
-        self._now = now
+        self._clock = clock
+        self._now = clock.now()
         self.good = True
 
     def run(self) -> bool:
@@ -61,7 +63,17 @@ class Check:
         self._say(f"The scheduler answers: {limits.version}, cluster {limits.cluster_name}{tested}.")
         if short := too_little_time(limits):
             self._say(f"Warning: {short}.")
+        self._clocks()
         return True
+
+    def _clocks(self) -> None:
+        """Whether run and watchdog would start at all."""
+        try:
+            check_clock(self._scheduler, self._clock, Voice(self._say), wait=False)
+        except BadStart as error:
+            self._wrong(f"Controller and watchdog would not start: {error}.")
+        else:
+            self._say("The clocks of this machine and of the scheduler agree, as far as it tells its time.")
 
     def _journal(self) -> None:
         path = self._settings.controller.journal
@@ -119,4 +131,4 @@ class Check:
 
 def main(settings: Settings, options: Namespace) -> int:
     """Check everything. Returns the exit status: 0 when nothing is wrong."""
-    return 0 if Check(settings, scheduler_of(settings), print, datetime.now(UTC)).run() else 1
+    return 0 if Check(settings, scheduler_of(settings), print, SystemClock()).run() else 1

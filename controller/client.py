@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from http import client as http
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeGuard
 from urllib.parse import quote, urlencode, urlsplit
 
 from controller.advice import (
@@ -32,16 +32,18 @@ from controller.config import read_token
 from controller.plain import one_line
 
 LARGEST_ANSWER = 4 * 1024 * 1024  # bytes
-PAGE = 100  # advice per request; the API allows 250
+PAGE, LARGEST_PAGE = 100, 250  # items that are asked for, and that the API allows at most
 MOST_PAGES = 50
+LIST_SECONDS = 15.0  # for all pages together: the lease and the jobs that we hold do not wait for them
+LONGEST_TOKEN = 512  # characters of a page token
 SECONDS = 5.0  # limit of one request, whole answer included
 QUICK = 1.0  # seconds: only a read that failed at once is tried again, a hung Advisor costs its time once
 LONGEST_MARK = 64  # characters
 UNAUTHORIZED = 401
 TOO_MANY = 429
-
-
 GZIP = b"\x1f\x8b"  # how packed content begins; JSON never does
+
+
 class AdvisorError(Exception):
     """The Advisor did not do what was asked."""
 
@@ -105,38 +107,19 @@ class Advisor:
         """All advice that can still need something, over all pages."""
         advice: list[Advice] = []
         unreadable: list[str] = []
-        page = ""
-        for _ in range(MOST_PAGES):
-            query = {"onlyActive": "true", "limit": str(PAGE)} | ({"page": page} if page else {})
-            answer = self._ask("GET", "/v1/advice", query=query)
-            items = answer.get("advice")
-            if not isinstance(items, list):
-                raise Unreachable("the list of advice cannot be understood")
-            for item in items:
-                try:
-                    advice.append(read_advice(item))
-                except BadAnswer as error:
-                    unreadable.append(f"an advice cannot be understood: {error}")
-            page = answer.get("nextPageToken") or ""
-            if not isinstance(page, str) or not page:
-                return AdviceList(tuple(advice), tuple(unreadable))
-        raise Unreachable(f"the list of advice does not end after {MOST_PAGES} pages")
+        for item in self._listed("/v1/advice", "advice"):
+            try:
+                advice.append(read_advice(item))
+            except BadAnswer as error:
+                unreadable.append(f"an advice cannot be understood: {error}")
+        return AdviceList(tuple(advice), tuple(unreadable))
 
     def excluded_nodes(self) -> frozenset[str]:
         """The nodes that are excluded on the cluster at the moment."""
-        nodes: set[str] = set()
-        page = ""
-        for _ in range(MOST_PAGES):
-            query = {"onlyActive": "true", "limit": str(PAGE)} | ({"page": page} if page else {})
-            answer = self._ask("GET", "/v1/exclusions", query=query)
-            try:
-                nodes.update(read_excluded(item) for item in answer["exclusions"])
-            except (BadAnswer, KeyError, TypeError) as error:
-                raise Unreachable("the list of exclusions cannot be understood") from error
-            page = answer.get("nextPageToken") or ""
-            if not isinstance(page, str) or not page:
-                return frozenset(nodes)
-        raise Unreachable(f"the list of exclusions does not end after {MOST_PAGES} pages")
+        try:
+            return frozenset(read_excluded(item) for item in self._listed("/v1/exclusions", "exclusions"))
+        except BadAnswer as error:
+            raise Unreachable("the list of exclusions cannot be understood") from error
 
     def watch(self, seen: str, seconds: int) -> tuple[str, bool]:
         """Wait up to `seconds` until open advice or gates are other than when they had the mark `seen`.
@@ -145,8 +128,9 @@ class Advisor:
         of this Advisor must be longer than `seconds`.
         """
         answer = self._ask("GET", "/v1/advice:watch", query={"seen": seen, "waitSeconds": str(seconds)})
-        mark, changed = answer.get("seen"), answer.get("changed")
-        if not isinstance(mark, str) or len(mark) > LONGEST_MARK or not isinstance(changed, bool):
+        mark: object = answer.get("seen")
+        changed = answer.get("changed")
+        if not _plain(mark, LONGEST_MARK) or not isinstance(changed, bool):
             raise Unreachable("the answer to the question that waits cannot be understood")
         return mark, changed
 
@@ -191,6 +175,23 @@ class Advisor:
         if str(counted.get("accepted")) != "1":
             raise Unreachable("it is not known whether the event was stored")
 
+    def _listed(self, path: str, name: str) -> list[Any]:
+        """The items of all pages of a list, bounded in number and time."""
+        items: list[Any] = []
+        page, ends = "", time.monotonic() + LIST_SECONDS
+        for _ in range(MOST_PAGES):
+            query = {"onlyActive": "true", "limit": str(PAGE)} | ({"page": page} if page else {})
+            answer = self._ask("GET", path, query=query)
+            found, page = answer.get(name), answer.get("nextPageToken") or ""
+            if not isinstance(found, list) or len(found) > LARGEST_PAGE or not _plain(page, LONGEST_TOKEN):
+                raise Unreachable(f"the list of {name} cannot be understood")
+            items += found
+            if not page:
+                return items
+            if time.monotonic() > ends:
+                raise Unreachable(f"the list of {name} takes longer than {LIST_SECONDS:.0f} s")
+        raise Unreachable(f"the list of {name} does not end after {MOST_PAGES} pages")
+
     def _ask(
         self,
         method: str,
@@ -219,9 +220,9 @@ class Advisor:
         headers = {"Authorization": f"Bearer {self._token}", "Accept": "application/json", "Connection": "close"}
         if content is not None:
             headers["Content-Type"] = "application/json"
-        try:
             if content.startswith(GZIP):
                 headers["Content-Encoding"] = "gzip"
+        try:
             connection.connect()
             connection.response_class = bounded(deadline)
             connection.request(method, target, content, headers)
@@ -242,6 +243,11 @@ class Advisor:
         changed = token != self._token
         self._token = token
         return changed
+
+
+def _plain(text: object, longest: int) -> TypeGuard[str]:
+    """Whether this can be said again to the Advisor as it is: a lone surrogate could not."""
+    return isinstance(text, str) and len(text) <= longest and text.isascii() and text.isprintable()
 
 
 def _bounded_body(answer: http.HTTPResponse) -> bytes:

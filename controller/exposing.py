@@ -8,6 +8,7 @@ import contextlib
 import socket
 import socketserver
 import threading
+import time
 from collections.abc import Callable, Iterator
 
 from controller.measuring import Tally
@@ -15,24 +16,21 @@ from controller.starting import BadStart
 
 SECONDS = 5.0  # of one request
 LARGEST_HEAD = 8192  # bytes
+LEFT_READS = 16  # of what a client sends beyond that
 MOST_AT_ONCE = 16
 PHRASES = {200: "OK", 400: "Bad Request", 404: "Not Found", 405: "Method Not Allowed", 503: "Service Unavailable"}
 
 
-class Door(socketserver.StreamRequestHandler):
+class Door(socketserver.BaseRequestHandler):
     """One request: a method and a path; everything else that the client says is passed over."""
 
-    timeout = SECONDS
+    request: socket.socket
     server: "Server"
 
     def handle(self) -> None:
         """Answer, and close. A client that is slow or gone is left alone."""
         with contextlib.suppress(OSError):
-            line = self.rfile.readline(LARGEST_HEAD)
-            read = len(line)
-            while read < LARGEST_HEAD and (more := self.rfile.readline(LARGEST_HEAD - read)).strip():
-                read += len(more)
-            words = line.split()
+            words = self._head().partition(b"\n")[0].split()
             if len(words) != 3 or not words[2].startswith(b"HTTP/1."):
                 self._answer(400, "text/plain", "this is no request\n")
             elif words[0] != b"GET":
@@ -40,11 +38,34 @@ class Door(socketserver.StreamRequestHandler):
             else:
                 self._answer(*self.server.page(words[1]))
 
+    def _head(self) -> bytes:
+        """The request up to its empty line, all of it within the limit: one byte now and then keeps no place."""
+        head, ends = b"", time.monotonic() + SECONDS
+        while len(head) < LARGEST_HEAD and b"\n\n" not in head.replace(b"\r", b""):
+            if (left := ends - time.monotonic()) <= 0:
+                raise TimeoutError
+            self.request.settimeout(left)
+            more = self.request.recv(LARGEST_HEAD - len(head))
+            if not more:
+                break
+            head += more
+        return head
+
+    def finish(self) -> None:
+        """Read a little of what a long request has left: closed at once, its answer would be lost."""
+        with contextlib.suppress(OSError):
+            self.request.shutdown(socket.SHUT_WR)
+            self.request.settimeout(0.2)
+            for _ in range(LEFT_READS):
+                if not self.request.recv(LARGEST_HEAD):
+                    return
+
     def _answer(self, status: int, kind: str, text: str) -> None:
         body = text.encode()
         head = f"HTTP/1.1 {status} {PHRASES[status]}\r\nContent-Type: {kind}; charset=utf-8\r\n"
         head += f"Content-Length: {len(body)}\r\nConnection: close\r\n\r\n"
-        self.wfile.write(head.encode() + body)
+        self.request.settimeout(SECONDS)
+        self.request.sendall(head.encode() + body)
 
 
 class Server(socketserver.ThreadingTCPServer):

@@ -1,13 +1,14 @@
 """May anything be done at all? Every gate, with the sentence an operator reads when it is closed."""
 
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from fnmatch import fnmatchcase
 
 from controller.advice import Advice, ClusterGates, Mode, Pause
 from controller.config import ControllerSettings, Settings, WatchdogSettings
 
 LEASE_SECONDS = 25.0  # least time left when a command starts (decisions 22)
+LONGEST_HOLD = timedelta(days=1)  # whatever an Advisor says, no job of ours stays held for longer
 
 
 RIGHTS = (
@@ -76,6 +77,11 @@ def start_gate(settings: Settings, cluster: ClusterGates | None, advice: Advice,
         (not advice.may_be_acted_on, f"the Advisor says no: {advice.why_not or 'without a reason'}"),
         (now >= advice.expires_at, "the advice has expired"),
         (
+            advice.hold_until > now + LONGEST_HOLD,
+            f"the advice would let it be held until {advice.hold_until:%Y-%m-%dT%H:%M:%SZ}, and more than a day is "
+            "refused",
+        ),
+        (
             advice.environment != settings.environment,
             f"the advice is for environment {advice.environment!r}",
         ),
@@ -92,6 +98,13 @@ def start_gate(settings: Settings, cluster: ClusterGates | None, advice: Advice,
             f"partition {advice.partition!r} is not in the cluster's list",
         ),
     )
+
+
+def partition_gate(settings: Settings, partition: str) -> Gate:
+    """Whether this host's list has the partition that the scheduler shows, whatever the advice says of it."""
+    if _allowed(settings.controller.partitions, partition):
+        return OPEN
+    return Gate(f"the job's partition {partition!r} is not in the configuration's list")
 
 
 def mark_gate(said: str) -> Gate:

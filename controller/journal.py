@@ -111,6 +111,13 @@ class Journal:
         if fence != self.memory.fence:
             self._append({"what": "fence", "fence": fence})
 
+    def check_place(self) -> None:
+        """Raise `BadJournal` when the file is not where the watchdog and the next start look for it."""
+        if not _same(self.path, self._file):
+            raise BadJournal(
+                f"the journal {self.path} was moved away while it is used; put it back, or start again"
+            )
+
     def compact_if_large(self, now: datetime) -> None:
         """Drop finished entries when the file has grown."""
         if self._size > COMPACT_BYTES:
@@ -161,6 +168,16 @@ class Journal:
             raise BadJournal(f"the journal {self.path} cannot be written: {error.strerror}") from error
         self._size += len(content)
         self.memory.fold(line)
+
+
+def _same(path: Path, descriptor: int) -> bool:
+    """Whether the open file is what stands there: the watchdog and the next start read that."""
+    try:
+        there = path.lstat()
+    except OSError:
+        return False
+    ours = os.fstat(descriptor)
+    return (there.st_dev, there.st_ino) == (ours.st_dev, ours.st_ino)
 
 
 def read_entries(path: Path) -> tuple[Entry, ...]:

@@ -6,17 +6,16 @@ scheduler counts (a return code proves nothing).
 """
 
 import random
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from controller.acting import Hands
-from controller.advice import Advice
 from controller.arrays import Arrays
 from controller.client import Advisor
 from controller.clock import Clock
 from controller.conditions import unmarkable
 from controller.config import Settings
-from controller.entries import Action, Doing, Entry
-from controller.gates import Gate, carry_gate, mark_gate, own_gate, start_gate
+from controller.entries import Action, Doing
+from controller.gates import Gate, carry_gate, mark_gate, own_gate, partition_gate, start_gate
 from controller.installation import Installation
 from controller.journal import BadJournal, Journal
 from controller.listing import Listings, Source
@@ -25,6 +24,7 @@ from controller.rows import Step
 from controller.standing import Standing
 from controller.steps import next_step, proofs, withdrawn
 from controller.view import Missing, View
+from controller.works import Work, works_of
 from schedulers.port import JobDetail, JobRow, NoSuchJob, Scheduler, SchedulerError, Unreachable
 
 LOOKS_PER_SECOND = 5.0  # questions about single jobs, per cluster (decisions 27)
@@ -34,19 +34,9 @@ LONGEST_PASS = 2.0  # seconds; after that the advice is read again before the ne
 SURE_GONE = 2  # looks in a row that do not find a job
 
 
-@dataclass(frozen=True)
-class Work:
-    """One advice to look after: listed by the Advisor, begun in the journal, or both."""
-
-    advice: Advice
-    entry: Entry | None
-    listed: bool
-
-
 class Controller:
     """The Slurm Advisor Controller of one cluster. `run_pass` is one turn over everything."""
 
-        source: Source | None = None,
     def __init__(
         self,
         settings: Settings,
@@ -56,6 +46,7 @@ class Controller:
         *,
         clock: Clock,
         voice: Voice,
+        source: Source | None = None,
     ) -> None:
         self._settings = settings
         self._scheduler = scheduler
@@ -104,6 +95,7 @@ class Controller:
         self.standing.refresh(with_lease=self._own.open)
         works = self._works()
         try:
+            self._journal.check_place()
             self._journal.set_fence(self.standing.fence)
             self._journal.compact_if_large(self.standing.now())
         except BadJournal as error:
@@ -136,17 +128,15 @@ class Controller:
             return False
 
     def _works(self) -> list[Work]:
-        """What was begun, then what else the Advisor lists; in both first what was not looked at for longest."""
-        entries = self._journal.entries
-        listed = {advice.key: advice for advice in self.standing.advice}
-        begun = [Work(listed.get(key, e.advice), e, key in listed) for key, e in entries.items()]
-        fresh = [Work(advice, None, True) for key, advice in listed.items() if key not in entries]
-        works = begun + fresh
+        """What is to be looked after, in its order; what was remembered of anything else is forgotten."""
+        works = works_of(self.standing.advice, self._journal.entries, self._looked_at)
         keys = {work.advice.key for work in works}
-        self._voice.forget_all_but(keys)
+        jobs = {work.advice.job for work in works}
+        self._voice.forget_all_but({*keys, *self._journal.memory.arrays})
         self._resting = {key: rest for key, rest in self._resting.items() if key in keys}
         self._looked_at = {key: at for key, at in self._looked_at.items() if key in keys}
-        return sorted(works, key=lambda work: (work.entry is None, self._looked_at.get(work.advice.key, 0.0)))
+        self._not_found = {job: count for job, count in self._not_found.items() if job in jobs}
+        return works
 
     def _turn(self, work: Work, row: JobRow | None) -> bool:
         """One step for one advice; `row` is its job in the last listing."""
@@ -170,7 +160,7 @@ class Controller:
         if step.action is None and step.disposition is None:
             self._rest(work, row, step)
             return False
-        if step.action and not (gate := self._gate(work, step)).open:
+        if step.action and not (gate := self._gate(work, step, view.row)).open:
             if step.instead is None:
                 self._rest(work, row, step, gate)
                 return False
@@ -189,7 +179,7 @@ class Controller:
         An older listing cannot know what is to be done now; to a controller that sends no command it says enough.
         """
         step = next_step(self._view(work, JobDetail(row, ())))
-        if step.action and not (gate := self._gate(work, step)).open and step.instead is None:
+        if step.action and not (gate := self._gate(work, step, row)).open and step.instead is None:
             self._rest(work, row, step, gate)
             return False
         sure = self._listings.fresh or not self._own.open
@@ -198,11 +188,13 @@ class Controller:
             return False
         return True
 
-    def _gate(self, work: Work, step: Step) -> Gate:
+    def _gate(self, work: Work, step: Step, row: JobRow) -> Gate:
         """Everything that must be open for this command."""
         cluster = None if self.standing.gone else self.standing.cluster
-        if step.begins and not (right := self._may_mark()).open:
-            return right
+        if step.begins:
+            own = (self._may_mark(), self.standing.clock_gate(), partition_gate(self._settings, row.partition))
+            if closed := next((gate for gate in own if not gate.open), None):
+                return closed
         decide = start_gate if step.begins else carry_gate
         gate = decide(self._settings, cluster, work.advice, self.standing.now())
         return self.standing.gate() if gate.open and cluster is not None else gate

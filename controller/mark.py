@@ -8,8 +8,8 @@ import re
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-MARK = re.compile(r"rekindle/1 g=(\d{1,18}) r=(\d{1,9}) until=(\d{1,11})(?:\s+|$)")
-KEPT = re.compile(r"rekindle/1 kept r=(\d{1,9})(?:\s+|$)")
+MARK = re.compile(r"rekindle/1 g=(\d{1,18}) r=(\d{1,9}) until=(\d{1,11})(?:\s+|$)", re.ASCII)
+KEPT = re.compile(r"rekindle/1 kept r=(\d{1,9})(?:\s+|$)", re.ASCII)
 
 
 @dataclass(frozen=True)

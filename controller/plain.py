@@ -3,10 +3,12 @@
 import json
 import re
 import sys
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Collection, Hashable
 from datetime import datetime
 
-CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+CONTROL = re.compile(
+    r"[\x00-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069\ufeff\ud800-\udfff]"
+)
 LINE_LIMIT = 400  # characters of outside text in one sentence
 LONGEST_LINE = 2000
 
@@ -35,7 +37,7 @@ class Voice:
         if sentence:
             self.say(sentence)
 
-    def forget_all_but(self, keys: set[tuple[str, int]]) -> None:
+    def forget_all_but(self, keys: Collection[tuple[str, int] | tuple[int, str]]) -> None:
         """Forget topics that begin with another key; those that are words stay."""
         self._last = {t: last for t, last in self._last.items() if not isinstance(t, tuple) or t[:2] in keys}
 

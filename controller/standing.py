@@ -8,9 +8,9 @@ from collections.abc import Hashable
 from datetime import datetime, timedelta
 
 from controller.advice import Advice, ClusterGates, LeaseAnswer
-from controller.client import Advisor, AdvisorError, Rejected
+from controller.client import Advisor, AdvisorError, Rejected, Unreachable
 from controller.clock import Clock
-from controller.gates import Gate, lease_gate
+from controller.gates import OPEN, Gate, lease_gate
 from controller.plain import Voice
 
 LEASE_SECONDS = 60.0
@@ -18,6 +18,9 @@ RENEW_BELOW = 40.0  # seconds left
 ASK_AGAIN_AFTER = 5.0  # seconds, while another controller has it
 FRESH_SECONDS = 1.0  # gates older than this are read again before a command
 CONFLICT = 409
+LARGEST_ERROR = timedelta(minutes=1)  # of the Advisor's clock against ours: holds are spans of minutes
+BEYOND_BELIEF = timedelta(days=1)  # then its clock is not used at all
+MOST_TOLD = 5  # sentences about advice that cannot be understood
 
 
 class Standing:
@@ -35,7 +38,7 @@ class Standing:
         self._sure_at = 0.0
         self._look: Hashable = None
         self._agreed = True
-        self._ahead = timedelta(0)
+        self._said: tuple[datetime, float] | None = None  # the Advisor's time, and when by our monotonic clock
         self.cluster: ClusterGates | None = None
         self._cluster_at = 0.0
         self.advice: tuple[Advice, ...] = ()
@@ -54,7 +57,9 @@ class Standing:
         self._voice.once("advisor", "the Advisor answers")
         self.gone = False
         self.advice = answer.advice
-        self._voice.once("unreadable advice", "; ".join(answer.unreadable))
+        strange = answer.unreadable[:MOST_TOLD]
+        more = len(answer.unreadable) - len(strange)
+        self._voice.once("unreadable advice", "; ".join((*strange, *([f"and {more} more"] if more else []))))
 
     def freshen_gates(self) -> None:
         """Read the cluster's gates again if they are older than a second."""
@@ -66,8 +71,24 @@ class Standing:
             self._lost(error)
 
     def now(self) -> datetime:
-        """The Advisor's time, carried on by our clock; ours alone before the Advisor first answered."""
-        return self._clock.now() + self._ahead
+        """The Advisor's time, carried on by our monotonic clock; our own time before it first answered.
+
+        So nobody who sets this machine's clock makes an advice expire.
+        """
+        if self._said is None:
+            return self._clock.now()
+        said, at = self._said
+        return said + timedelta(seconds=self._clock.monotonic() - at)
+
+    def clock_gate(self) -> Gate:
+        """Whether the Advisor's clock and ours agree: the watchdog ends holds by the one beside it."""
+        off = (self.now() - self._clock.now()).total_seconds()
+        if abs(off) <= LARGEST_ERROR.total_seconds():
+            return OPEN
+        return Gate(
+            f"the Advisor's clock is {abs(off):.0f} s {'ahead of' if off > 0 else 'behind'} this machine's, "
+            f"more than {LARGEST_ERROR.total_seconds():.0f} s"
+        )
 
     def gate(self) -> Gate:
         """Whether the lease lets us send a command now."""
@@ -100,7 +121,10 @@ class Standing:
             self._ask_again = sent + ASK_AGAIN_AFTER
             return
         self._ask_again = 0.0
-        self._ahead = answer.now - self._clock.now()
+        if abs(answer.now - self._clock.now()) > BEYOND_BELIEF:
+            self._lease_ends = 0.0
+            raise Unreachable(f"its clock is more than {BEYOND_BELIEF.days} day off from this machine's")
+        self._said = (answer.now, self._clock.monotonic())
         if answer.fence not in {self.fence, self.fence + 1}:
             self._sure_at, self._agreed, self._look = sent + LEASE_SECONDS, False, None
         self._voice.once("lease", f"we have the lease (fence {answer.fence})")

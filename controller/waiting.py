@@ -12,9 +12,10 @@ from collections.abc import Callable
 from controller.client import Advisor, AdvisorError
 from controller.clock import Clock
 
+QUIET_SECONDS = 3.0  # without a change, after which the next one is the first again
 HOLD_SECONDS = 25  # below the minute after which proxies give up
 LIMIT_SECONDS = HOLD_SECONDS + 10.0
-BREATH_SECONDS = 0.2  # between two questions: changes that come in a row wake the loop five times a second at most
+FIRST_BREATH, LONGEST_BREATH = 0.2, 1.0  # seconds after a change, doubled by each that follows at once
 NOT_HELD_SECONDS = 30.0  # until a server that does not hold questions is asked again
 FIRST_PATIENCE, LONGEST_PATIENCE = 1.0, 30.0  # seconds after an error, doubled each time
 
@@ -34,6 +35,7 @@ class Waiting:
         self._woken = woken
         self._seen = ""
         self._patience = FIRST_PATIENCE
+        self._breath = FIRST_BREATH
         self._held = False
 
     def start(self) -> None:
@@ -57,7 +59,9 @@ class Waiting:
         self._seen = seen
         if changed:
             self._wake()
-            return BREATH_SECONDS
+            quiet = self._clock.monotonic() - began > QUIET_SECONDS
+            self._breath = FIRST_BREATH if quiet else min(LONGEST_BREATH, self._breath * 2)
+            return self._breath
         if not first and self._clock.monotonic() - began < HOLD_SECONDS / 2:
             self._hold(False)
             return NOT_HELD_SECONDS

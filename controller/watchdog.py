@@ -25,6 +25,7 @@ from controller.starting import BadStart, check_clock
 from schedulers.port import JobRow, Scheduler, SchedulerError
 
 BAD_START = 2
+OLDEST_LISTING = 15.0  # seconds; longer than a large one takes
 Attempt = tuple[int, int]  # job number, restart count
 
 
@@ -43,6 +44,7 @@ class Watchdog:
         self._voice = voice
         self._gate = own_gate(settings.watchdog, settings.environment)
         self._listings = Listings(scheduler, clock, voice)
+        self._asked_at = 0.0  # before the last look at everything
         self._sent: set[Attempt] = set()
         self._free: set[Attempt] = set()
         self._due: dict[tuple[Attempt, datetime], float] = {}  # by our monotonic clock, which nobody sets back
@@ -66,6 +68,7 @@ class Watchdog:
 
     def run_pass(self) -> None:
         """One look; releases what is overdue."""
+        self._asked_at = self._clock.monotonic()
         listed = self._listings.refresh()
         if listed is None:
             return
@@ -76,25 +79,30 @@ class Watchdog:
         entries = self._entries() if held else ()
         ends = {row: end for row in held if (end := _end_of_hold(row, entries)) is not None}
         for row, end in self._overdue(ends):
-            if not self._clock.stopping and (seen := self._seen_now(row)) is not None:
+            if not self._clock.stopping and (found := self._seen_now(row)) is not None:
+                seen, exclusions = found
                 until = _end_of_hold(seen, entries)
                 if until is not None and until <= end:
-                    self._let_go(seen, until)
+                    self._let_go(seen, until, exclusions)
         self._tally.set("rekindle_watchdog_holds", len(ends))
 
-    def _seen_now(self, row: JobRow) -> JobRow | None:
-        """The job, asked about alone where the listing is older; `None` when that attempt is held no more."""
-        if self._listings.fresh:
-            return row
+    def _seen_now(self, row: JobRow) -> tuple[JobRow, str] | None:
+        """The job asked about alone, and words on its exclusions; `None` when that attempt is held no more.
+
+        Whoever was stopped after a listing must not release what a person holds by now. Where a question about one
+        job fails, a listing of this moment is enough.
+        """
         try:
-            seen = self._scheduler.job(row.number).row
+            detail = self._scheduler.job(row.number)
         except SchedulerError as error:
             self._voice.once("single job", f"job {row.number} cannot be seen: {error.reason}")
-            return None
+            just_now = self._listings.fresh and self._clock.monotonic() - self._asked_at <= OLDEST_LISTING
+            return (row, "; its exclusions could not be read and stay as they are") if just_now else None
+        seen, nodes = detail.row, detail.excluded_nodes
         if (seen.number, seen.restarts) in self._sent and not seen.held:
             self._free.add((seen.number, seen.restarts))
         held = seen.held and seen.restarts == row.restarts and seen.word != "SPECIAL_EXIT"
-        return seen if held else None
+        return (seen, f"; its exclusions stay: {','.join(nodes)}" if nodes else "") if held else None
 
     def _overdue(self, ends: dict[JobRow, datetime]) -> list[tuple[JobRow, datetime]]:
         """Holds that are over by the scheduler's clock, or by the time that was left of them when first seen.
@@ -108,7 +116,7 @@ class Watchdog:
         }
         return [(row, end) for row, end in ends.items() if end <= now or self._due[keys[row]] <= passed]
 
-    def _let_go(self, row: JobRow, end: datetime) -> None:
+    def _let_go(self, row: JobRow, end: datetime, exclusions: str) -> None:
         attempt = (row.number, row.restarts)
         topic = f"job {row.number}-{row.restarts}"
         late = f"{topic} is held by us past {end:%Y-%m-%dT%H:%M:%SZ}"
@@ -118,7 +126,7 @@ class Watchdog:
         if not self._gate.open:
             self._voice.once(topic, f"{late}; would release it, but {self._gate.sentence}")
             return
-        self._voice.once(topic, f"{late}; releasing it{self._exclusions(row.number)}")
+        self._voice.once(topic, f"{late}; releasing it{exclusions}")
         self._sent.add(attempt)
         self._note(row, "sent", f"{late}; releasing it")
         try:
@@ -162,13 +170,6 @@ class Watchdog:
             return self._scheduler.now()
         except SchedulerError:
             return self._clock.now()
-
-    def _exclusions(self, number: int) -> str:
-        try:
-            nodes = self._scheduler.job(number).excluded_nodes
-        except SchedulerError:
-            return "; its exclusions could not be read and stay as they are"
-        return f"; its exclusions stay: {','.join(nodes)}" if nodes else ""
 
 
 def _end_of_hold(row: JobRow, entries: tuple[Entry, ...]) -> datetime | None:

@@ -20,12 +20,14 @@ import argparse
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
 
 WORD = "rekindle/1"
 REFUSED = 64
 LARGEST_REQUEST = 131072  # bytes
+REQUEST_SECONDS = 20
 LONGEST_COMMENT = 10000  # bytes, what AdminComment was seen to take
 MOST_SECONDS = 120.0
 OF_SSH = 255  # means a broken connection to the client, so no command may end with it
@@ -66,6 +68,19 @@ MAY = {"read": READ, "release": READ + RELEASE, "act": READ + RELEASE + ACT}
 
 class Refused(Exception):
     """The request is not carried out; the sentence says why."""
+
+
+def asked_for() -> bytes:
+    """What the client sends, all of it within a limit: nobody keeps processes here by saying nothing."""
+
+    def late(number: int, frame: object) -> None:
+        raise Refused(f"the request did not come within {REQUEST_SECONDS} s")
+
+    signal.signal(signal.SIGALRM, late)
+    signal.alarm(REQUEST_SECONDS)
+    content = sys.stdin.buffer.read(LARGEST_REQUEST + 1)
+    signal.alarm(0)
+    return content
 
 
 def permitted(argv: list[str], rows: tuple[tuple[str, ...], ...]) -> bool:
@@ -140,7 +155,7 @@ def main(arguments: list[str]) -> int:
     options = parser.parse_args(arguments)
     try:
         word = os.environ.get("SSH_ORIGINAL_COMMAND")
-        content = sys.stdin.buffer.read(LARGEST_REQUEST + 1) if word == WORD else b""
+        content = asked_for() if word == WORD else b""
         argv, seconds = request(word, content)
         if not permitted(argv, MAY[options.may]):
             raise Refused(f"these arguments are not permitted to a key that may {options.may}")

@@ -32,6 +32,7 @@ from schedulers.transport import (
     NotConnected,
     TimedOut,
     TooLong,
+    own_path,
     run_bounded,
 )
 
@@ -109,7 +110,7 @@ class SshTransport:
         self._largest = largest
         agent = os.environ.get("SSH_AUTH_SOCK", "")
         self._environment = {
-            "PATH": os.environ.get("PATH", os.defpath),
+            "PATH": own_path(),
             "LC_ALL": "C.UTF-8",
             **({"SSH_AUTH_SOCK": agent} if agent and not place.key else {}),
         }

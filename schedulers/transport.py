@@ -61,7 +61,7 @@ class LocalTransport:
     """
 
     def __init__(self, path: str, config: str, largest: int = LARGEST_ANSWER) -> None:
-        own = os.environ.get("PATH", os.defpath)
+        own = own_path()
         self._environment = {
             "PATH": f"{path}{os.pathsep}{own}" if path else own,
             "LC_ALL": "C.UTF-8",
@@ -77,6 +77,12 @@ class LocalTransport:
         if program is None:
             raise NoProgram(f"There is no command '{argv[0]}' on this machine.")
         return run_bounded((program, *argv[1:]), argv[0], seconds, self._environment, largest=self._largest)
+
+
+def own_path() -> str:
+    """The process's PATH without its relative folders: what lies in the folder that we run in is no command."""
+    folders = os.environ.get("PATH", os.defpath).split(os.pathsep)
+    return os.pathsep.join(folder for folder in folders if os.path.isabs(folder))
 
 
 def run_bounded(

@@ -1,5 +1,6 @@
 """How does Slurm answer and obey the scheduler port?"""
 
+import time
 from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import TypeVar
@@ -22,6 +23,7 @@ from schedulers.slurm import accounting, commands, listing, refusals, showing
 from schedulers.transport import Answer, Lost, TimedOut, TooLong, Transport
 
 Read = TypeVar("Read")
+STOPPED_SECONDS = 5.0  # beyond the limit of a question; ssh has some seconds of its own
 
 
 class Slurm:
@@ -144,12 +146,19 @@ class Slurm:
         return answer.stdout
 
     def _act(self, number: int, command: Callable[[str], tuple[str, ...]]) -> None:
-        """Look how this job is spoken of, then run one command on it and on nothing else."""
+        """Look how this job is spoken of, then run one command on it and on nothing else.
+
+        The look takes at most our limit. When more time went by, this process was stopped, and whoever asked for
+        the command may ask for another one now: nothing is sent.
+        """
+        began = time.clock_gettime(time.CLOCK_BOOTTIME)
         row = self._row(number)
         try:
             argv = command(listing.address(row))
         except ValueError as error:
             raise Refused(str(error)) from error
+        if time.clock_gettime(time.CLOCK_BOOTTIME) - began > self._seconds + STOPPED_SECONDS:
+            raise Unreachable("This process was stopped in the middle, so the command was not sent.")
         answer = self._command(argv)
         if answer.returncode:
             raise refusals.of_action(argv, answer)

@@ -10,6 +10,7 @@ from schedulers.hostlist import is_node_name, places
 
 LARGEST_NUMBER = 2**32 - 1  # job numbers are 32 bits wide
 LONGEST_TASKS = 8_192  # characters of one list of tasks; an array whose waiting ones need more is in pieces
+LONGEST_NODES = 100_000  # characters of one list of nodes; Linux takes 131,072 in one argument
 LONGEST_MARK = 10_000  # bytes; longer ones were never tried on a real Slurm
 
 READING = frozenset({"squeue", "sacct", "sdiag"})
@@ -91,6 +92,8 @@ def set_exclusions(address: str, nodes: Sequence[str]) -> tuple[str, ...]:
     for node in nodes:
         if not is_node_name(node):
             raise ValueError(f"'{node[:80]}' is no name of a node.")
+    if len(",".join(nodes)) > LONGEST_NODES:
+        raise ValueError(f"{len(nodes)} excluded nodes cannot be named in {LONGEST_NODES} characters.")
     return ("scontrol", "update", f"JobId={address}", f"ExcNodeList={','.join(nodes)}")
 
 

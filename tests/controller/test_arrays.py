@@ -181,7 +181,7 @@ def test_a_refusal_is_not_repeated_for_ever(array: Bench) -> None:
 
 
 def test_a_crash_anywhere_ends_with_the_same_lists(array: Bench) -> None:
-    late = wire(START + timedelta(days=2))
+    late = wire(START + timedelta(hours=23))
     array.advisor.advice = [OF_ARRAY | {"holdUntil": late, "expiresAt": late}]
     array.start()
     array.to_the_end()

@@ -1,10 +1,12 @@
 """Do both programs refuse to start where they must, with one sentence, and against the real things?"""
 
+import contextlib
 import json
 import re
 import socket
 import subprocess
 import sys
+import time
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -17,6 +19,7 @@ from advisor_api.tokens import issue
 from audit.actor_kind import ActorKind
 from audit.models import AuditEvent
 from audit.trail import Actor
+from controller import exposing
 from controller.acts import Acts
 from controller.exposing import exposed
 from controller.measuring import Counting, Tally
@@ -322,3 +325,18 @@ def test_a_log_of_json_is_an_object_a_line(config: Path) -> None:
     for program in PROGRAMS:
         lines = [json.loads(line) for line in start(config, program).stderr.splitlines()]
         assert lines and all(set(line) == {"at", "program", "cluster", "message"} for line in lines)
+
+
+def test_who_sends_one_byte_now_and_then_keeps_no_place(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(exposing, "SECONDS", 0.5)
+    port = free_port()
+    with (
+        exposed("127.0.0.1", port, Tally(), lambda: 0.0, 60),
+        socket.create_connection(("127.0.0.1", port)) as slow,
+    ):
+        began = time.monotonic()
+        with contextlib.suppress(OSError):
+            while time.monotonic() - began < 20:
+                slow.sendall(b"G")
+                time.sleep(0.1)
+        assert time.monotonic() - began < 10

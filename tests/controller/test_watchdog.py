@@ -17,7 +17,7 @@ from controller.keeping import keep
 from controller.mark import read_comment
 from controller.plain import Voice
 from controller.watchdog import Watchdog
-from schedulers.port import JobRow, Listing
+from schedulers.port import Garbled, JobDetail, JobRow, Listing
 from schedulers.states import JobState
 from tests.controller.advisor import advice, wire
 from tests.controller.bench import Bench
@@ -294,3 +294,39 @@ def test_keeping_a_job_nobody_knows_is_told(scheduler: ScriptedScheduler, clock:
     said: list[str] = []
     assert not keep(12, scheduler, clock, said.append)
     assert "could not be kept: Invalid job id" in said[0]
+
+
+def test_who_was_stopped_after_a_listing_releases_no_hold_of_a_person(yard: Yard) -> None:
+    """The controller let the job go meanwhile, and somebody took our mark off and holds it."""
+    yard.scheduler.add(held())
+    plain = yard.scheduler.jobs
+
+    def stopped() -> Listing:
+        seen = plain()
+        yard.scheduler.change(12, admin_comment="")
+        yard.clock.seconds += 600
+        return seen
+
+    yard.scheduler.jobs = stopped  # type: ignore[method-assign]
+    yard.at(299)
+    assert yard.released() == []
+
+
+@pytest.mark.parametrize(("took", "released"), [(0.0, [12]), (600.0, [])])
+def test_where_one_job_cannot_be_asked_about_a_listing_of_this_moment_is_enough(
+    yard: Yard, took: float, released: list[int]
+) -> None:
+    yard.scheduler.add(held())
+    plain = yard.scheduler.jobs
+
+    def slow() -> Listing:
+        seen = plain()
+        yard.clock.seconds += took
+        return seen
+
+    def garbled(number: int) -> JobDetail:
+        raise Garbled("words nobody knows")
+
+    yard.scheduler.jobs, yard.scheduler.job = slow, garbled  # type: ignore[method-assign]
+    yard.at(300)
+    assert yard.released() == released

@@ -494,3 +494,18 @@ def test_a_folder_that_others_could_own_is_refused(shared, tmp_path, short_folde
 def test_the_forced_command_is_plain_enough_for_an_old_python():
     ast.parse(FORCED.read_text(), feature_version=(3, 7))
     assert os.access(FORCED, os.X_OK)
+
+
+def test_who_sends_no_request_keeps_no_process(bin_folder):
+    """Of a key that may do nothing else, thousands of processes on the login host would be a way to end it."""
+    source = FORCED.read_text()
+    quick = bin_folder / "forced_command.py"
+    quick.write_text(source.replace("REQUEST_SECONDS = 20", "REQUEST_SECONDS = 1"))
+    with subprocess.Popen(
+        [sys.executable, "-I", str(quick)],
+        stdin=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env={"SSH_ORIGINAL_COMMAND": WORD},
+    ) as waiting:
+        assert waiting.wait(20) == 64
+        assert b"did not come within 1 s" in waiting.stderr.read()

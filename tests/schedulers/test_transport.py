@@ -128,3 +128,11 @@ def gone(number: int) -> bool:
             return True
         time.sleep(0.02)
     return not os.path.exists(f"/proc/{number}")
+
+
+def test_a_relative_folder_of_the_path_is_not_searched(folder, monkeypatch):
+    script(folder, "echo taken")
+    monkeypatch.chdir(folder)
+    monkeypatch.setenv("PATH", f":.:{folder}/nothing")
+    with pytest.raises(NoProgram):
+        LocalTransport("", "").run(("squeue",), 5)
