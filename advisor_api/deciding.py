@@ -4,9 +4,11 @@ import logging
 import uuid
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from operator import attrgetter
 from typing import Any, cast
 
 from django.db import OperationalError, transaction
+from django.db.models import F
 
 from advisor_api.correcting import correction_of
 from advisor_api.excluding import exclude_named, withdraw
@@ -30,6 +32,7 @@ from audit.trail import Actor, Entry, record
 from detectors.models import Anomaly, Verdict
 from workloads.mode import Mode
 from workloads.subjects import subject_of
+from workloads.taking_turns import LOOKED_AT, in_turns
 
 log = logging.getLogger(__name__)
 
@@ -52,9 +55,14 @@ class _Judged:
 
 
 def decide_all_due(now: datetime) -> int:
-    """Decide what is due, oldest first; returns how many. One that fails is logged and does not stop the others."""
+    """Decide what is due, each user's oldest first; returns how many.
+
+    One that fails is logged and does not stop the others.
+    """
     due = Verdict.objects.filter(decide_due_at__lte=now).order_by("decide_due_at", "id")
-    verdicts = list(due.only("uuid", "decide_due_at")[:DUE_LIMIT])
+    rows = due.annotate(cluster=F("attempt__job__cluster"), user=F("attempt__job__user"))
+    waiting = rows.only("uuid", "decide_due_at")[:LOOKED_AT]
+    verdicts = in_turns(waiting, attrgetter("cluster", "user"), DUE_LIMIT)
     for verdict in verdicts:
         try:
             decide(verdict, now)

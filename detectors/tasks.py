@@ -2,6 +2,7 @@
 
 import logging
 from datetime import timedelta
+from operator import itemgetter
 
 from celery import shared_task
 from django.conf import settings
@@ -15,6 +16,7 @@ from detectors.store_claims import claim_cluster, due_clusters
 from detectors.store_reading import read_cluster
 from detectors.sweeping import sweep
 from workloads.models import Attempt
+from workloads.taking_turns import LOOKED_AT, in_turns
 
 log = logging.getLogger(__name__)
 LONGEST = 1.0
@@ -89,10 +91,13 @@ def read_cluster_metrics(key: int) -> None:
 
 @shared_task(name="detectors.tasks.judge_due", ignore_result=True)  # type: ignore[untyped-decorator]  # Celery has no types
 def judge_due() -> None:
-    """Judge every attempt that is due; one that cannot be judged does not stop the others."""
+    """Judge what is due, each user's oldest first; one that cannot be judged does not stop the others."""
     now = timezone.now()
-    due = Attempt.objects.filter(judge_due_at__lte=now).select_related("job__cluster").order_by("judge_due_at")
-    for attempt in due[:JUDGED_AT_ONCE]:
+    due = Attempt.objects.filter(judge_due_at__lte=now).order_by("judge_due_at", "pk")
+    waiting = due.values_list("pk", "job__cluster_id", "job__user")[:LOOKED_AT]
+    chosen = [row[0] for row in in_turns(waiting, itemgetter(1, 2), JUDGED_AT_ONCE)]
+    attempts = Attempt.objects.select_related("job__cluster").in_bulk(chosen)
+    for attempt in (attempts[key] for key in chosen if key in attempts):
         try:
             judge(attempt, now)
         except Exception:

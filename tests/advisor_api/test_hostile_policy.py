@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from advisor_api import deciding
 from advisor_api.acting import acting_on
 from advisor_api.approving import approve, newest_advice
 from advisor_api.deciding import decide, decide_all_due
@@ -18,6 +19,8 @@ from advisor_api.policy.scheduler_action import SchedulerAction
 from advisor_api.refusals import Bad, Stale
 from advisor_api.repair_models import RepairRecord
 from advisor_api.reporting import Done, milestone
+from detectors import tasks
+from detectors.models import Verdict
 from tests.advisor_api.world import (
     CONTROLLER,
     NOW,
@@ -161,3 +164,26 @@ def test_a_pause_of_what_cannot_be_is_refused(scope: str, value: str) -> None:
     """It would read as a pause and hold nothing back."""
     with pytest.raises(Bad):
         pause(a_cluster(), scope, value, reason="r", until=NOW + seconds(600), actor=OPERATOR, now=NOW)
+
+
+class TestCrowds:
+    def test_thousands_of_failures_of_one_user_hold_up_nobody_elses(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(deciding, "DUE_LIMIT", 4)
+        cluster = a_cluster()
+        for number in range(1, 9):
+            a_verdict(an_attempt(a_job(cluster, number, user="crowd")), decide_due_at=NOW - seconds(60 - number))
+        honest = a_verdict(an_attempt(a_job(cluster, 50, user="tess")), decide_due_at=NOW)
+        assert decide_all_due(NOW) == 4
+        honest.refresh_from_db()
+        assert honest.decide_due_at is None
+        assert Verdict.objects.filter(decide_due_at=None).count() == 4
+
+    def test_nor_their_verdicts(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(tasks, "JUDGED_AT_ONCE", 3)
+        cluster, asked = a_cluster(), []
+        monkeypatch.setattr(tasks, "judge", lambda attempt, now: asked.append(attempt.job.number))
+        for number in [*range(1, 9), 50]:
+            user = "tess" if number == 50 else "crowd"
+            an_attempt(a_job(cluster, number, user=user), judge_due_at=NOW - seconds(60 - number))
+        tasks.judge_due()
+        assert asked == [1, 50, 2]
