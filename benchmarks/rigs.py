@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Protocol, Self
+from urllib.error import HTTPError
 
 from lab.parts.controller import Controller
 from lab.parts.person import told
@@ -17,6 +18,7 @@ from lab.slurm.cluster import SlurmCluster
 from lab.slurm.layout import PORTS_EACH, Layout
 
 NODES = 8
+NOT_FOUND = 404
 POLICY = {
     "storm_restarts": 1000,
     "max_user_restarts": 1000,
@@ -133,7 +135,12 @@ class Rig:
 
     def trail(self, number: int) -> list[dict[str, Any]]:
         """All events of a job; empty while the site does not know the job yet."""
-        return self.person.trail("lab", number)
+        try:
+            return self.person.trail("lab", number)
+        except HTTPError as error:
+            if error.code != NOT_FOUND:
+                raise
+            return []
 
     def wait_for(self, number: int, kind: str, seconds: float) -> list[dict[str, Any]]:
         """The trail of a job once it has an event of this type."""

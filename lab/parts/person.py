@@ -10,6 +10,9 @@ from typing import Any
 
 from lab.parts.running import expect
 
+POLICIES = "/admin/advisor_api/policyversion/"
+VERSION = re.compile(r"/policyversion/(\d+)/change/")
+SEEN = re.compile(r'name="number_seen" value="(\d+)"')
 TOKEN = re.compile(r'name="csrfmiddlewaretoken" value="([^"]+)"')
 
 
@@ -72,14 +75,21 @@ class Person:
                 return items
 
     def set_policy(self, values: Mapping[str, Any], note: str) -> None:
-        """Make a policy the active one of all clusters, as an administrator does: a form of the admin."""
-        path = "/admin/advisor_api/policyversion/add/"
+        """Make a policy the active one of all clusters, as an administrator does: two forms of the admin."""
+        form = {"cluster": "", "partition": "", "user": "", "values": json.dumps(dict(values)), "note": note}
+        self._fill_in(f"{POLICIES}add/", form)
+        newest = max(int(number) for number in VERSION.findall(self.get(POLICIES)))
+        activate = f"{POLICIES}{newest}/activate/"
+        seen = SEEN.search(self.get(activate))
+        expect(seen, "the admin offers to activate the policy")
+        self._fill_in(activate, {"number_seen": seen.group(1) if seen else "", "reason": note})
+
+    def _fill_in(self, path: str, form: Mapping[str, str]) -> None:
+        """Post a form of the admin; it must be taken."""
         token = TOKEN.search(self.get(path))
-        if token is None:
-            raise RuntimeError("the admin shows no form for a policy")
-        form = {"cluster": "", "values": json.dumps(dict(values)), "note": note}
-        if "errornote" in self.post(path, {"csrfmiddlewaretoken": token.group(1), **form}):
-            raise RuntimeError(f"the admin refuses the policy {values}")
+        expect(token, f"{path} shows a form")
+        answer = self.post(path, {"csrfmiddlewaretoken": token.group(1) if token else "", **form})
+        expect("errornote" not in answer and "errorlist" not in answer, f"{path} refuses {form}")
 
 
 def told(trail: Sequence[Mapping[str, Any]]) -> str:
