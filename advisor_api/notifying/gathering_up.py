@@ -98,7 +98,7 @@ def _said(
     path = str(items[0]["path"]) if count == 1 else _list_of(thing)
     more = count - len(items)
     values = {
-        "cluster": thing.cluster,
+        "cluster": thing.cluster or "all clusters",
         "count": str(count),
         "first": str(items[0]["sentence"]),
         "headline": headline(thing.topic, thing.would, count, str(items[0]["sentence"])),

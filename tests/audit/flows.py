@@ -19,6 +19,9 @@ from advisor_api.excluding import exclude, lift
 from advisor_api.health_intake import take_events
 from advisor_api.leasing import take_lease
 from advisor_api.models import ApiToken
+from advisor_api.notification_models import NotificationRoute
+from advisor_api.notifying import deliveries
+from advisor_api.notifying.sending import deliver
 from advisor_api.pausing import end_pause, pause
 from advisor_api.policies import Place
 from advisor_api.registering import Report, register
@@ -44,6 +47,7 @@ from detectors.site_signatures import keep as keep_signature
 from detectors.store_sight import store_seen, store_unseen
 from recovery_site.demo import furnish
 from schedulers.states import JobState
+from tests.advisor_api.notifying.world import a_route
 from tests.advisor_api.world import (
     CONTROLLER,
     NOW,
@@ -135,6 +139,10 @@ def people_use_the_admin() -> Act:
         post("detectors/attributionprovider/add", {**acme, **rest, "enabled": "on"})
         page = f"detectors/attributionprovider/{AttributionProvider.objects.get().pk}/change"
         post(page, {**acme, **rest, "timeout_seconds": 20})
+        ops = {"name": "ops", "least_level": "error", "topics": "[]", "kind": "mail", "recipients": "a@example.org"}
+        post("advisor_api/notificationroute/add", {**ops, "timeout_seconds": 10, "enabled": "on"})
+        page = f"advisor_api/notificationroute/{NotificationRoute.objects.get(name='ops').pk}/change"
+        post(page, {**ops, "timeout_seconds": 20, "cluster": cluster.pk})
         new = {"username": "vera", "usable_password": "false"}
         post("auth/user/add", new)
         rights = {"groups": [group.pk], "user_permissions": [right.pk]}
@@ -191,6 +199,22 @@ def nodes_are_handed_over() -> Act:
     return go
 
 
+def people_are_told() -> Act:
+    """A route is told in vain, and again."""
+    route = a_route(a_cluster("telling"), name="night", kind="mail", recipients="a@example.org")
+    later = NOW + HOUR
+
+    def go() -> None:
+        deliveries.send_test(route, OPERATOR, NOW)
+        for _time in range(2):
+            (row,) = deliveries.due_deliveries(later)
+            assert deliveries.claim(row, later)
+            deliver(row, lambda: later)  # no mail server is named
+            deliveries.send_again(row, OPERATOR, later)
+
+    return go
+
+
 def verdicts_change_and_incidents_end() -> Act:
     """A later verdict renames its incident; a day later it is over."""
     cluster = a_cluster("judged")
@@ -216,5 +240,6 @@ FLOWS = (
     people_use_the_admin,
     others_tell_something,
     nodes_are_handed_over,
+    people_are_told,
     verdicts_change_and_incidents_end,
 )

@@ -20,6 +20,7 @@ from advisor_api.models import (
     PolicyVersion,
     Sequence,
 )
+from advisor_api.notification_models import Delivery, NotificationRoute
 from advisor_api.repair_models import RepairRecord, RepairSystem
 from audit.event_type import EventType as E
 from detectors.models import Anomaly, HealthEvent, Incident, SiteSignature, Verdict
@@ -162,6 +163,8 @@ MOVES = (
         lambda row: _node(row.exclusion),
         unless="OLD.outcome IN ('waiting', 'busy') AND NEW.outcome IN ('waiting', 'busy')",  # told when it is over
     ),
+    Move(NotificationRoute, _told_by_people(NotificationRoute, "name"), (E.CONFIGURATION,), _cluster, new=True),
+    Move(Delivery, ("outcome",), (E.NOTIFICATION,), lambda row: {"cluster": row.cluster}),
     Move(
         User,
         ("is_active", "is_staff", "is_superuser", "username", "password"),
@@ -187,6 +190,7 @@ READING = "what the scheduler, the log or the metrics say: what is concluded fro
 WORK = "when something is to be done or was done last: no state of a subject"
 BESIDE = "moves in the same statement as a column that is watched, and the event tells it"
 SPAN = "how far a stored fault reaches so far; its first and its last word have their events"
+GATHERED = "what a message speaks of, read off the trail's own events"
 
 STILL: dict[type[Model], dict[str, str]] = {
     Cluster: {
@@ -237,6 +241,13 @@ STILL: dict[type[Model], dict[str, str]] = {
         WORK: "due_at tries",
         BESIDE: "again_at over_at said",
     },
+    NotificationRoute: {ONCE: "name", BESIDE: "since"},
+    Delivery: {
+        ONCE: "route name kind whom key topic level cluster would path made_at",
+        GATHERED: "count items first_at last_at title text",
+        WORK: "due_at tries unclear",
+        BESIDE: "again_at over_at said",
+    },
     PolicyVersion: {ONCE: "cluster partition user values note created_at created_by"},
     PolicyActivation: {ONCE: "place number cluster version reason activated_at activated_by"},
     Advice: {
@@ -273,6 +284,8 @@ UNMOVED: dict[str, str] = {
     "detectors.Excerpt": READING,
     "detectors.IncidentNode": "the nodes that the verdicts of an incident name; each verdict has its event",
     "detectors.Stay": READING,
+    "advisor_api.ToldSubject": "what a message speaks of; the message has its event",
+    "advisor_api.TrailPosition": WORK,
     "console.SignInLink": "the sign-in itself is told",
     "console.SignInTry": "the sign-in itself is told",
 }

@@ -212,6 +212,7 @@ class TestPosting:
         assert sweep(SOON) == 1
         body = json.loads(Receiver.got[0][2])
         assert body["alerts"][0]["labels"]["alertname"] == "RekindleTest"
+        assert only().title.startswith("[all clusters] 2 ") or only().count == 2
         assert [actor for _level, actor, _ in events()] == ["olga", "olga", "notifications"]
 
 
