@@ -29,7 +29,6 @@ EVIDENCE, LONGEST = 10, 500  # quotes in one record, and characters of one
 AT_ONCE = 50
 LOOK_AGAIN = timedelta(seconds=15)  # about as often as the scheduler is asked
 UNSEEN = timedelta(minutes=2)  # since a node was listed: nobody knows whether it is free
-BACK_OFF, LEASE = outgoing.BACK_OFF, outgoing.LEASE
 GIVEN_UP = timedelta(hours=24)
 WORKS = frozenset({"allocated", "mixed", "completing", "alloc", "mix", "comp"})
 
