@@ -12,6 +12,7 @@ from functools import partial
 from typing import Any
 
 from detectors.catalogue.catalogue import Catalogue
+from detectors.catalogue.chaining import Chains, joins, put_aside
 from detectors.catalogue.detector import Known, State, Step, quote, quote_from, stored_quote
 from detectors.catalogue.entries import Signature
 from detectors.catalogue.fingerprints import Normaliser, fingerprint
@@ -20,6 +21,7 @@ from detectors.catalogue.kind import AnomalyKind
 from detectors.catalogue.linear import encoded
 from detectors.catalogue.readings import Reading
 from detectors.catalogue.records import Context, Finding
+from detectors.catalogue.regaining import Absent
 from detectors.catalogue.role import Role
 
 NAME = "crash"
@@ -69,6 +71,10 @@ class Symptom:
         """Whether the attempt, now at `step`, has trained on since its newest line: the next is another one."""
         return step is not None and (self.last_step is None or step >= self.last_step + STEPS_TRAINED_ON)
 
+    def over(self, step: int | None) -> bool:
+        """Whether a further line is another occurrence: what it tells of was survived, or is well again."""
+        return self.refuted or self.survived(step)
+
     def begin_again(self, reading: Reading, step: int | None) -> None:
         """Forget the lines of occurrences that were survived; their number stays."""
         self.at, self.basis = reading.moment.isoformat(), "line" if reading.at is not None else "file"
@@ -99,20 +105,23 @@ def fold(state: State, readings: Sequence[Reading], known: Known, context: Conte
     symptoms = {key: Symptom(**row) for key, row in state.get("symptoms", {}).items()}
     beyond = int(state.get("beyond", 0))
     normalised = Normaliser(frozenset(context.nodes) | {node.partition(".")[0] for node in context.nodes})
-    shelves = _Shelves(symptoms)
+    shelves, threads = _Shelves(symptoms), _Threads(state, symptoms, context.known)
     touched: dict[str, None] = {}
-    ended: list[str] = []
+    ended: dict[str, None] = {}
     waiting = [key for key, symptom in symptoms.items() if symptom.is_open_hang(context.known)]
     for index, reading in enumerate(readings):
         step, phase = known.at[index]
         if waiting and step is not None:
-            ended += [key for key in waiting if symptoms[key].refute(step)]
+            ended |= dict.fromkeys(key for key in waiting if symptoms[key].refute(step))
             waiting = [key for key in waiting if not symptoms[key].refuted]
         fault = reading.fault
-        if fault is None or fault.signature.symptom in ("none", "nan"):
+        if fault is None or fault.signature.symptom == "nan":
+            continue
+        if fault.signature.symptom == "none":
+            ended |= dict.fromkeys(threads.fact(reading))
             continue
         print_ = _fingerprint(fault, reading, normalised, phase)
-        anew = partial(Symptom.survived, step=step)
+        anew = partial(Symptom.over, step=step)
         key = _key(symptoms, shelves, fault, print_, anew)
         if key is None:
             beyond += 1
@@ -120,15 +129,53 @@ def fold(state: State, readings: Sequence[Reading], known: Known, context: Conte
         if key not in symptoms:
             symptoms[key] = _begin(fault, reading, print_, step)
             shelves.add(key, symptoms[key])
-        elif symptoms[key].role in _CAUSES and anew(symptoms[key]):
+        elif fault.role in _CAUSES and anew(symptoms[key]):
             symptoms[key].begin_again(reading, step)
+            ended.pop(key, None)
         symptoms[key].add(reading, step)
-        touched[key] = None
+        touched |= dict.fromkeys((key, *threads.cause(reading, fault, key)))
         if key not in waiting and fault.signature.kind == HANG and symptoms[key].is_open_hang(context.known):
             waiting.append(key)
     findings = tuple(_finding(key, symptoms[key], context.known) for key in touched)
-    made = {"symptoms": {key: dict(vars(symptom)) for key, symptom in symptoms.items()}, "beyond": beyond}
-    return Step(made, known, findings, tuple(ended))
+    rows = {key: dict(vars(symptom)) for key, symptom in symptoms.items()}
+    return Step({"symptoms": rows, "beyond": beyond, **threads.state()}, known, findings, tuple(ended))
+
+
+class _Threads:
+    """What joins lines to those before them: chained errors, and returns of what was lost."""
+
+    def __init__(self, state: State, symptoms: Mapping[str, Symptom], entries: Catalogue) -> None:
+        self._chains, self._absent = Chains(state.get("chains", ())), Absent(state.get("absent", {}))
+        self._symptoms, self._entries = symptoms, entries
+
+    def state(self) -> State:
+        """As JSON; nothing where nothing is joined."""
+        told = {"chains": self._chains.state(), "absent": self._absent.state()}
+        return {name: rows for name, rows in told.items() if rows}
+
+    def fact(self, reading: Reading) -> list[str]:
+        """A line that is no symptom; the keys of those that it ends."""
+        if joins(reading):
+            self._chains.link(reading)
+        over = [key for key in self._absent.regain(reading) if key in self._symptoms]
+        for key in over:
+            self._symptoms[key].refuted = True
+        return over
+
+    def cause(self, reading: Reading, fault: Hit, key: str) -> tuple[str, ...]:
+        """A line of a fault; the keys of other symptoms that are another thing since."""
+        if fault.role not in _CAUSES:
+            return ()
+        self._symptoms[key].role = fault.role.value
+        self._absent.lose(key, reading, fault)
+        before = self._chains.follow(reading, key)
+        if before is None or (first := self._symptoms.get(before)) is None or first.role not in _CAUSES:
+            return ()
+        text = str(first.evidence[-1][2]) if first.evidence else ""
+        aside = put_aside(self._entries.signature(first.signature), text, fault.signature)
+        if aside:
+            self._symptoms[before if aside == "first" else key].role = Role.SECONDARY.value
+        return (before,) if aside == "first" else ()
 
 
 def _fingerprint(fault: Hit, reading: Reading, normalised: Normaliser, phase: str) -> str:

@@ -15,6 +15,8 @@ from detectors.catalogue.role import Role
 
 NAME = "not_a_number"
 SIGNATURE = "num.loss_nan_value"
+POINTS = (SIGNATURE, "num.loss_nan_plain")
+"""Signatures of a line with such a loss: of one that names it like a value, and of one that does not."""
 IN_A_ROW = 3
 
 
@@ -46,7 +48,7 @@ def fold(state: State, readings: Sequence[Reading], known: Known, context: Conte
 
 def _verdict(reading: Reading, told: bool | None) -> bool | None:
     """Whether the line reports a loss that is not a number, `None` when it reports none."""
-    if reading.fault is not None and reading.fault.signature.id == SIGNATURE:
+    if reading.fault is not None and reading.fault.signature.id in POINTS:
         return True
     return told
 

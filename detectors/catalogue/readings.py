@@ -28,6 +28,7 @@ from detectors.catalogue.looking import ADDRESS, RANK_MAP
 from detectors.catalogue.noticed import Noticed
 from detectors.catalogue.numerals import whole
 from detectors.catalogue.records import LINE_LIMIT, Context, Record
+from detectors.catalogue.refining import by_package
 from detectors.catalogue.texts import Text, pieces_of
 from detectors.catalogue.tracebacks import Closed, Tracebacks
 
@@ -194,7 +195,7 @@ class Reader:
                 self.noticed.step_told(hit.signature.id)
         fault = match.fault
         if closed is not None:
-            fault = None if closed.ignored else fault or self._unnamed(text, raw)
+            fault = None if closed.ignored else _raised_in(closed, fault or self._unnamed(text, raw))
         if fault is None and not match.others:
             return None
         if fault is not None and fault.signature.id.startswith("elastic.block_"):
@@ -260,6 +261,14 @@ class Reader:
         if not hosts and speaker.host is not None and _speaks_of_itself(fault):
             hosts = [speaker.host]
         return tuple(dict.fromkeys(hosts)), tuple(dict.fromkeys(ranks))
+
+
+def _raised_in(closed: Closed, fault: Hit | None) -> Hit | None:
+    """The last line of a traceback, seen with the innermost of its frames."""
+    if fault is None or (name := by_package(fault.signature.id, closed.inner)) == fault.signature.id:
+        return fault
+    signature = catalogue().signature(name)
+    return fault._replace(signature=signature, role=signature.role)
 
 
 _NOBODY = Speaker()

@@ -1,7 +1,9 @@
 """What does a match say on a second look at the words it caught?
 
 Some patterns cover lines of different weight: the code of a GPU error, the severity of a link error, the signal
-that ended a task. Here such a match becomes a signature of its own (`tables/derived.json`, `tables/xid.json`).
+that ended a task. Here such a match becomes a signature of its own (`tables/derived.json`, `tables/xid.json`). An
+error whose class says nothing belongs to whoever raised it, the package of its innermost frame
+(`tables/packages.json`).
 """
 
 import functools
@@ -23,6 +25,13 @@ def refined(name: str, words: Words) -> str:
 def looks_closer(name: str) -> bool:
     """Whether what the signature stands for depends on its words."""
     return name in _LOOKS
+
+
+def by_package(name: str, inner: str) -> str:
+    """The name for an error `name` that an installed file raised; the same where `inner` says no more."""
+    if name not in _PLAIN or not inner:
+        return name
+    return next((told for told, packages in table("packages").items() if inner.startswith(tuple(packages))), name)
 
 
 def _gpu_code(words: Words) -> str:
@@ -67,6 +76,9 @@ def _task_signal(words: Words) -> str:
 def _interpreter(words: Words) -> str:
     return "py.aborted" if words["what"] == "Aborted" else "py.fatal"
 
+
+_PLAIN = ("py.exception", "py.valueerror", "py.assert")
+"""Errors of which a line tells the class alone."""
 
 _LOOKS: dict[str, Callable[[Words], str]] = {
     "xid.generic": _gpu_code,

@@ -1,7 +1,8 @@
 """Where does a traceback end, and where in the program did it break?
 
-A traceback is one event: its class is its last line, its place the deepest frame outside installed packages. Ranks
-print into one stream at the same time, so one traceback per speaker can be open, also from one read to the next.
+A traceback is one event: its class is its last line, its place the deepest frame outside installed packages; the
+file of the deepest frame of all says who gave up. Ranks print into one stream at the same time, so one traceback
+per speaker can be open, also from one read to the next.
 """
 
 import re
@@ -15,6 +16,10 @@ LONGEST = 1000  # lines; deep recursion is cut by Python itself below that
 _HEAD = re.compile(r"(?P<indent>[ \t]{0,200})(?:[|+] ?){0,8}Traceback \(most recent call last\)", re.ASCII)
 _FRAME = re.compile(r"\s*File \"(?P<path>[^\"]{1,1000})\", line \d{1,9}, in (?P<function>\S{1,200})")
 _INSTALLED = re.compile(r"(?:site|dist)-packages/|/lib(?:64)?/python\d|<frozen |^<string>$")
+_PACKAGE = re.compile(
+    r"(?:(?:site|dist)-packages|/lib(?:64)?/python\d[\d.]{0,4}(?:/(?:site|dist)-packages)?)/(?P<path>[\w.\-/]{1,200})\Z",
+    re.ASCII,
+)
 _END = re.compile(r"(?P<name>[A-Za-z_][\w.]{0,200})(?:: |:?\Z)", re.ASCII)  # `KeyError: 'x'`, `queue.Empty`
 _LEVELS = frozenset({"CRITICAL", "DEBUG", "ERROR", "FATAL", "INFO", "NOTE", "NOTICE", "TRACE", "WARN", "WARNING"})
 _NOISE = "Exception ignored in: "
@@ -25,15 +30,21 @@ class _Open:
     indent: int
     lines: int = 0
     place: str = ""
+    inner: str = ""
     ignored: bool = False  # noise of an interpreter that ends: up to the next blank line nothing counts
 
 
 @dataclass(frozen=True, slots=True)
 class Closed:
-    """The line ends a traceback. `place` is `file.py:function`; `ignored`: it is noise of an interpreter's end."""
+    """The line ends a traceback. `place` is `file.py:function`; `ignored`: it is noise of an interpreter's end.
+
+    `inner`: the file of the deepest frame within the installed packages, e.g. `datasets/builder.py`; empty where
+    that frame is the program's own.
+    """
 
     place: str
     ignored: bool
+    inner: str = ""
 
 
 class Tracebacks:
@@ -44,11 +55,14 @@ class Tracebacks:
 
     def __init__(self, state: Mapping[str, Any]) -> None:
         rows = dict(state.get("open", {}))
-        self.open = {str(k): _Open(int(v[0]), int(v[1]), str(v[2]), bool(v[3])) for k, v in rows.items()}
+        self.open = {
+            str(k): _Open(int(v[0]), int(v[1]), str(v[2]), str(v[4]) if len(v) > 4 else "", bool(v[3]))
+            for k, v in rows.items()
+        }
 
     def state(self) -> dict[str, Any]:
         """As JSON."""
-        return {"open": {k: [v.indent, v.lines, v.place, v.ignored] for k, v in self.open.items()}}
+        return {"open": {k: [v.indent, v.lines, v.place, v.ignored, v.inner] for k, v in self.open.items()}}
 
     @property
     def waiting(self) -> int:
@@ -79,13 +93,15 @@ class Tracebacks:
                 del self.open[speaker]
             return None
         if (frame := _FRAME.match(text)) is not None:
+            package = _PACKAGE.search(frame["path"])
+            current.inner = package["path"] if package is not None else ""
             if _INSTALLED.search(frame["path"]) is None:
                 current.place = f"{frame['path'].rsplit('/', 1)[-1][:80]}:{frame['function'][:80]}"
             return None
         if len(text) - len(stripped) > current.indent or not _names_a_class(stripped):
             return None  # a line of the program's text, or of somebody else who prints into the same stream
         del self.open[speaker]
-        return Closed(current.place, current.ignored)
+        return Closed(current.place, current.ignored, current.inner)
 
 
 def _names_a_class(text: str) -> bool:

@@ -23,7 +23,11 @@ from detectors.diagnosing.folding import Found
 from schedulers.states import FAILURES, FINAL, JobState
 
 RECOVERED = ("cause.recovered", "cause.out_of_step")
-DECIDED = {"slurm.time_limit": JobState.TIMEOUT, "slurm.preempt": JobState.PREEMPTED}
+DECIDED = {
+    "slurm.time_limit": JobState.TIMEOUT,
+    "slurm.time_limit.batch": JobState.TIMEOUT,
+    "slurm.preempt": JobState.PREEMPTED,
+}
 """Lines of the scheduler that tell the end of a job, whatever else the text shows."""
 REPORTED = ("elastic.failed", "elastic.rootcause", "elastic.block_exit", "ds.launch_exit", "slurm.oom_event")
 """Reports of a launcher or of Slurm that a process of the job has failed: it is over, whatever the reason was."""

@@ -20,6 +20,7 @@ DIALECTS: dict[str, Values] = {
     "prog.swift": (120, 2.5, 2.1, None, None),
     "prog.deepspeed": (120, None, None, None, None),
     "prog.deepspeed_tput": (120, None, None, None, None),
+    "prog.deepspeed_engine": (10, None, 6.921, None, None),
     "prog.titan": (10, None, 7.40123, 8012, 400.12),
     "prog.composer": (1200, None, None, None, None),
     "prog.composer_values": (None, None, None, None, None),
