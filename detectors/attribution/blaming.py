@@ -84,7 +84,7 @@ def _fault_of_a_host(weighed: Weighed) -> bool:
     if cause.action == ONE_OR_ALL:
         shared_disk = cause.signature == "fs.enospc" and not _on_local_disk(weighed)
         return (weighed.on_one_host and not shared_disk) or (cause.tier <= 2 and only_host)
-    return cause.action == EXCLUDE and (cause.tier <= 2 or weighed.on_one_host)
+    return cause.action == EXCLUDE and (cause.tier <= 2 or weighed.on_one_host or only_host)
 
 
 def _on_local_disk(weighed: Weighed) -> bool:
