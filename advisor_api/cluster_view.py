@@ -13,6 +13,16 @@ from workloads.models import Attempt, Cluster
 
 
 @dataclass(frozen=True)
+class SeenSource:
+    """How well a source of a cluster is seen: `since` is when it was not any more, with the reason."""
+
+    source: str
+    seen_at: datetime | None
+    since: datetime | None
+    reason: str
+
+
+@dataclass(frozen=True)
 class SeenCluster:
     """A cluster with its active pauses, the lease that holds, and its running attempts."""
 
@@ -21,6 +31,19 @@ class SeenCluster:
     lease: ControllerLease | None
     live_attempts: int
     blind_attempts: int
+
+    @property
+    def sources(self) -> tuple[SeenSource, ...]:
+        """The scheduler, and the log store and the metrics where it has them. Files of logs are seen job by job."""
+        one = self.cluster
+        found = [SeenSource("scheduler", one.seen_at, one.cannot_see_since, one.cannot_see_reason)]
+        if one.log_store:
+            since, reason = one.log_store_unseen_since, one.log_store_unseen_reason
+            found.append(SeenSource("log_store", one.log_store_read_at, since, reason))
+        if one.metrics_address:
+            since, reason = one.metrics_unseen_since, one.metrics_unseen_reason
+            found.append(SeenSource("metrics", one.metrics_read_at, since, reason))
+        return tuple(found)
 
 
 def seen_clusters(clusters: Sequence[Cluster], now: datetime) -> list[SeenCluster]:

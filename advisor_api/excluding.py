@@ -77,10 +77,18 @@ def withdraw(advice: Advice, actor: Actor, now: datetime) -> None:
 
 
 def exclude(cluster: Cluster, node: str, *, reason: str, until: datetime, actor: Actor, now: datetime) -> Exclusion:
-    """A person excludes a node. Raises `Bad` for an unknown node or an end that is past or too far away."""
+    """A person excludes a node; the same again gives the one that there is.
+
+    Raises `Bad` for an unknown node or an end that is past or too far away.
+    """
     check_node(cluster, node)
     check_end(until, now)
     with transaction.atomic():
+        Cluster.objects.select_for_update().only("pk").get(pk=cluster.pk)  # two who send it at once
+        there = active_exclusions(cluster, now).select_related("cluster")
+        same = there.filter(node=node, reason=reason, owner=actor.name[:128], until=until).first()
+        if same is not None:
+            return same
         out = active_exclusions(cluster, now).filter(node=node).exists()
         row = Exclusion.objects.create(
             cluster=cluster, node=node, reason=reason, owner=actor.name[:128], since=now, until=until

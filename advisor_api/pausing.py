@@ -46,12 +46,19 @@ def _numbers(job: Job) -> set[str]:
 def pause(
     cluster: Cluster, scope: str, value: str, *, reason: str, until: datetime, actor: Actor, now: datetime
 ) -> Pause:
-    """Nothing is done on what `scope` and `value` name until the end. Raises `Bad`."""
+    """Nothing is done on what `scope` and `value` name until the end; the same again gives the one that there is.
+
+    Raises `Bad`.
+    """
     check_scope(cluster, scope, value)
     check_end(until, now)
     if scope == "job":
         value = "_".join(str(int(part)) for part in value.split("_"))
     with transaction.atomic():
+        Cluster.objects.select_for_update().only("pk").get(pk=cluster.pk)  # two who send it at once
+        there = active_pauses(cluster, now).select_related("cluster").filter(scope=scope, value=value, until=until)
+        if (same := there.filter(reason=reason, owner=actor.name[:128]).first()) is not None:
+            return same
         row = Pause.objects.create(
             cluster=cluster, scope=scope, value=value, reason=reason, owner=actor.name[:128], since=now, until=until
         )
@@ -83,7 +90,8 @@ def _partitions_of(cluster: Cluster) -> set[str]:
 def end_pause(row: Pause, actor: Actor, now: datetime) -> Pause:
     """Let it go on before the end of the pause. Raises `Stale` when it has ended already."""
     with transaction.atomic():
-        if not Pause.objects.filter(pk=row.pk, until__gt=now).update(until=now):
+        # By the end that was seen: one that somebody has just moved to now lies in the future of a clock behind.
+        if row.until <= now or not Pause.objects.filter(pk=row.pk, until=row.until).update(until=now):
             raise Stale("The pause has ended already.")
         record([_entry(row, actor, "no longer paused")], now)
     row.until = now

@@ -66,6 +66,8 @@ def rotate(token: ApiToken, *, overlap: timedelta, now: datetime, actor: Actor) 
     """A new token under the same name, role and clusters; the old one works for `overlap` more. Raises `Stale`."""
     if token.revoked_at is not None or token.expires_at <= now:
         raise Stale(f"The token {token.name!r} does not work any more; make a new one.")
+    if RETIRED in token.name:
+        raise Stale(f"The token {token.name!r} was replaced already.")
     if overlap < timedelta(0):
         raise Bad("The overlap cannot be negative.")
     clusters = list(token.clusters.all())

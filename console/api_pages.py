@@ -74,7 +74,7 @@ def schemas(document: Described) -> list[Schema]:
 
 def _operation(path: str, method: str, each: Described) -> Operation:
     body = each.get("requestBody", {}).get("content", {}).get(BODY, {})
-    good = next((answer for status, answer in each["responses"].items() if status.startswith("2")), {})
+    good: Described = next((answer for status, answer in each["responses"].items() if status.startswith("2")), {})
     return Operation(
         name=each["operationId"],
         method=method.upper(),

@@ -35,6 +35,15 @@ class HeldLease(Form):
     until = serializers.DateTimeField()
 
 
+class SourceSight(Form):
+    """How well a source is seen: its last answer, and since when there is none, and why."""
+
+    source = serializers.ChoiceField(choices=["scheduler", "log_store", "metrics"])  # type: ignore[assignment]
+    seenAt = moment(source="seen_at")
+    cannotSeeSince = moment(source="since")
+    cannotSeeReason = serializers.CharField(source="reason", allow_blank=True)
+
+
 class Cluster(Form):
     """One scheduler installation with its mode and gates, and how well it is seen."""
 
@@ -51,6 +60,7 @@ class Cluster(Form):
     cannotSeeSince = moment(source="cluster.cannot_see_since")
     cannotSeeReason = serializers.CharField(source="cluster.cannot_see_reason", allow_blank=True)
     seenAt = moment(source="cluster.seen_at")
+    sources = SourceSight(many=True)
     schedulerVersion = serializers.CharField(source="cluster.scheduler_version", allow_blank=True)
     schedulerTested = serializers.BooleanField(source="cluster.scheduler_tested")
     liveAttempts = serializers.IntegerField(source="live_attempts")

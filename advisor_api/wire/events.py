@@ -102,7 +102,7 @@ class ReportedEvents(Form):
 class ReportedEventsBody(Form):
     """Events of a client, for the API document."""
 
-    items = ReportedEvent(many=True, min_length=1, max_length=ITEMS_LIMIT)
+    items = serializers.ListField(child=ReportedEvent(), min_length=1, max_length=ITEMS_LIMIT)
 
 
 class Accepted(Form):

@@ -22,20 +22,24 @@ from django.db import connection  # noqa: E402
 from django.utils import timezone  # noqa: E402
 
 from advisor_api.activating import activate, add_version  # noqa: E402
-from advisor_api.approving import approve, newest_advice  # noqa: E402
+from advisor_api.approving import approve, newest_advice, reject  # noqa: E402
 from advisor_api.deciding import decide, decide_all_due  # noqa: E402
+from advisor_api.excluding import exclude, lift  # noqa: E402
 from advisor_api.following import follow  # noqa: E402
 from advisor_api.health_intake import take_events  # noqa: E402
 from advisor_api.leasing import take_lease  # noqa: E402
 from advisor_api.models import (  # noqa: E402
     Advice,
+    ApiToken,
     ControllerLease,
     Exclusion,
     Milestone,
+    Pause,
     PolicyActivation,
     PolicyVersion,
     Sequence,
 )
+from advisor_api.pausing import end_pause, pause  # noqa: E402
 from advisor_api.policies import Place, policy_at  # noqa: E402
 from advisor_api.policy.advice_state import AdviceState  # noqa: E402
 from advisor_api.policy.operation import Operation  # noqa: E402
@@ -44,6 +48,8 @@ from advisor_api.policy.scheduler_action import SchedulerAction  # noqa: E402
 from advisor_api.registering import Report, register  # noqa: E402
 from advisor_api.reporting import Done, milestone, reconcile  # noqa: E402
 from advisor_api.switching import switch_mode  # noqa: E402
+from advisor_api.token_role import TokenRole  # noqa: E402
+from advisor_api.tokens import rotate  # noqa: E402
 from advisor_api.trail_intake import Reported, Source, take_in  # noqa: E402
 from audit.level import Level  # noqa: E402
 from audit.models import AuditEvent  # noqa: E402
@@ -56,6 +62,7 @@ from tests.advisor_api.world import (  # noqa: E402
     a_cluster,
     a_job,
     a_policy,
+    a_token,
     a_verdict,
     an_advice,
     an_attempt,
@@ -240,6 +247,52 @@ def health() -> dict[str, Any]:
     }
 
 
+def exclusion() -> dict[str, Any]:
+    """The same wish, sent by all at once, and then taken back by all at once."""
+    cluster, until = a_cluster("exclusion"), timezone.now() + timedelta(hours=1)
+    answers = at_once(
+        lambda _: exclude(cluster, "n05", reason="r", until=until, actor=OPERATOR, now=timezone.now()).pk
+    )
+    row = Exclusion.objects.select_related("cluster").get(cluster=cluster)
+    lifted = at_once(lambda _: bool(lift(row, OPERATOR, timezone.now())))
+    events = AuditEvent.objects.filter(cluster="exclusion", type="exclusion")
+    return {"answers": sorted(answers.values()), "lifted": lifted, "events": events.count()}
+
+
+def pausing() -> dict[str, Any]:
+    """The same as of exclusions."""
+    cluster, until = a_cluster("pausing"), timezone.now() + timedelta(hours=1)
+    answers = at_once(
+        lambda _: pause(cluster, "user", "x", reason="r", until=until, actor=OPERATOR, now=timezone.now()).pk
+    )
+    rows = Pause.objects.select_related("cluster").filter(cluster=cluster)
+    ended = at_once(lambda _: bool(end_pause(rows.get(), OPERATOR, timezone.now())))
+    events = AuditEvent.objects.filter(cluster="pausing", type="pause")
+    return {"answers": sorted(answers.values()), "ended": ended, "events": events.count()}
+
+
+def rulings() -> dict[str, Any]:
+    """Half say yes, the others no: one word holds, and only a yes excludes."""
+    advice = an_advice(a_cluster("rulings", mode="approve"), now=timezone.now())
+    acts = (approve, reject)
+    answers = at_once(lambda i: acts[i % 2](newest_advice(advice.attempt), 1, "r", OPERATOR, timezone.now()).state)
+    advice.refresh_from_db()
+    excluded = Exclusion.objects.filter(cluster__name="rulings", lifted_at=None).count()
+    return {"answers": answers, "state": advice.state, "excluded": excluded}
+
+
+def rotation() -> dict[str, Any]:
+    """One new token, and the old one ends once."""
+    _, token = a_token(TokenRole.CONTROLLER, [a_cluster("rotation")], "rotated", timezone.now())
+
+    def act(_: int) -> bool:
+        mine = ApiToken.objects.get(pk=token.pk)
+        return bool(rotate(mine, overlap=timedelta(hours=1), now=timezone.now(), actor=OPERATOR))
+
+    answers = at_once(act)
+    return {"answers": answers, "stored": ApiToken.objects.filter(clusters__name="rotation").count()}
+
+
 RACES = (
     one_verdict,
     sweeps,
@@ -255,6 +308,10 @@ RACES = (
     registration,
     outcomes,
     health,
+    exclusion,
+    pausing,
+    rulings,
+    rotation,
 )
 
 if __name__ == "__main__":

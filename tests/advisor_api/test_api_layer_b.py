@@ -59,6 +59,23 @@ class TestClusters:
         assert found["cannotSeeSince"].endswith("Z")
         assert found["cannotSeeReason"] == "no answer"
 
+    def test_each_source_says_how_it_is_seen(self, api: Api) -> None:
+        now = timezone.now()
+        (alone,) = api.get("/v1/clusters/demo").json["sources"]
+        assert (alone["source"], alone["cannotSeeSince"], alone["cannotSeeReason"]) == ("scheduler", None, "")
+        Cluster.objects.filter(name="demo").update(
+            log_store="loki",
+            log_store_read_at=now,
+            log_store_unseen_since=now,
+            log_store_unseen_reason="no answer",
+            metrics_address="https://prometheus.example.org",
+        )
+        scheduler, store, metrics = api.get("/v1/clusters/demo").json["sources"]
+        assert (scheduler["source"], scheduler["seenAt"]) == ("scheduler", alone["seenAt"])
+        assert (store["source"], store["cannotSeeReason"]) == ("log_store", "no answer")
+        assert store["seenAt"] == store["cannotSeeSince"] == now.isoformat().replace("+00:00", "Z")
+        assert metrics == {"source": "metrics", "seenAt": None, "cannotSeeSince": None, "cannotSeeReason": ""}
+
     def test_the_list_holds_all_that_one_may_see(self, api: Api) -> None:
         answer = api.get("/v1/clusters", "two").json
         assert ([each["name"] for each in answer["clusters"]], answer["count"]) == (["demo", "second"], 2)

@@ -100,3 +100,22 @@ def test_outcomes_are_written_once(outcome: dict[str, Any]) -> None:
 
 def test_a_fault_and_its_end_that_arrive_at_once_see_each_other(outcome: dict[str, Any]) -> None:
     assert outcome["health"] == {"answers": {"True": THREADS}, "stored": 40, "open": 0, "told": 20}
+
+
+def test_the_same_exclusion_is_made_once_and_lifted_once(outcome: dict[str, Any]) -> None:
+    assert outcome["exclusion"] == {"answers": [THREADS], "lifted": {"True": 1, "Stale": LATE}, "events": 2}
+
+
+def test_the_same_pause_is_made_once_and_ended_once(outcome: dict[str, Any]) -> None:
+    assert outcome["pausing"] == {"answers": [THREADS], "ended": {"True": 1, "Stale": LATE}, "events": 2}
+
+
+def test_of_a_yes_and_a_no_at_once_one_holds(outcome: dict[str, Any]) -> None:
+    """A no after the yes, before anybody began, takes it back: then two were heard, and nothing is excluded."""
+    found = outcome["rulings"]
+    assert found["answers"].pop("Stale") in {LATE, LATE - 1}
+    assert (found["state"], found["excluded"]) in {("pending", 1), ("abandoned", 0)}
+
+
+def test_a_token_is_replaced_once(outcome: dict[str, Any]) -> None:
+    assert outcome["rotation"] == {"answers": {"True": 1, "Stale": LATE}, "stored": 2}

@@ -12,6 +12,7 @@ from django.utils import timezone
 
 from advisor_api.expiring import expiring, warn_of_expiring
 from advisor_api.models import ApiToken
+from advisor_api.refusals import Stale
 from advisor_api.tasks import warn_of_tokens
 from advisor_api.token_role import TokenRole
 from advisor_api.tokens import revoke, rotate
@@ -42,7 +43,9 @@ def test_a_replaced_one_is_no_news_though_it_works_for_another_day() -> None:
     old = ending("ctl", 3)
     rotate(old, overlap=timedelta(days=1), now=NOW, actor=OPERATOR)
     assert not expiring(NOW).exists()
-    assert ApiToken.objects.filter(revoked_at=None, expires_at__lte=NOW + timedelta(days=1)).count() == 1
+    (retired,) = ApiToken.objects.filter(revoked_at=None, expires_at__lte=NOW + timedelta(days=1))
+    with pytest.raises(Stale, match="was replaced already"):
+        rotate(retired, overlap=timedelta(days=1), now=NOW, actor=OPERATOR)
 
 
 def test_the_beat_asks_once_a_day(caplog: pytest.LogCaptureFixture) -> None:

@@ -30,6 +30,7 @@ PAGES = (
     "/clusters/demo-monitor/mode",
     "/clusters/demo/signals",
     "/approvals",
+    "/api",
 )
 SERVER = ["--lifespan", "off", "--log-level", "warning", "--ws", "websockets-sansio"]
 
