@@ -73,20 +73,20 @@ def page_of(
     sign = "-" if descending else ""
     ordered = rows.order_by(*(f"{sign}{key}" for key in keys))
     if place.after is not None:
-        ordered = ordered.filter(_beyond(keys, place.after, "lt" if descending else "gt"))
+        ordered = ordered.filter(beyond(keys, place.after, "lt" if descending else "gt"))
     found = list(ordered[place.offset : place.offset + limit + 1])
     more = len(found) > limit
     found = found[:limit]
     return Page(found, _token(found[-1], keys, bound_to) if more else "")
 
 
-def _beyond(keys: Sequence[str], after: Sequence[Any], comparison: str) -> Q:
-    """Lexicographically beyond `after`."""
-    beyond, equal = Q(), Q()
+def beyond(keys: Sequence[str], after: Sequence[Any], comparison: str) -> Q:
+    """Lexicographically beyond `after`. The bound of the first key is said alone too: it is a range of an index."""
+    further, equal = Q(), Q()
     for key, value in zip(keys, after, strict=True):
-        beyond |= equal & Q(**{f"{key}__{comparison}": value})
+        further |= equal & Q(**{f"{key}__{comparison}": value})
         equal &= Q(**{key: value})
-    return beyond
+    return Q(**{f"{keys[0]}__{comparison}e": after[0]}) & further
 
 
 def _token(row: Any, keys: Sequence[str], bound_to: str) -> str:

@@ -16,6 +16,7 @@ from advisor_api.views import (
     observation,
     recovery,
     signals,
+    trail,
     watch,
 )
 
@@ -54,6 +55,8 @@ urlpatterns: list[URLPattern] = [
     path("v1/health-events", health_events.HealthEvents.as_view()),
     path("v1/incidents", incidents.Incidents.as_view()),
     path("v1/incidents/<uuid:uuid>", incidents.OneIncident.as_view()),
+    path("v1/trail", trail.Trail.as_view()),
+    path("v1/trail:export", trail.TrailExport.as_view()),
     path("v1/nodes", nodes.Nodes.as_view()),
     path("v1/nodes/<str:name>", nodes.OneNode.as_view()),
     path("v1/schema", meta.Schema.as_view()),

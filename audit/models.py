@@ -8,6 +8,8 @@ from audit.actor_kind import ActorKind
 from audit.event_type import EventType
 from audit.level import Level
 
+SEARCHED = ("type", "level", "node", "actor", "pattern", "action")  # each with its cluster and time is an index
+
 
 class AuditEvent(models.Model):
     """One thing that happened, stored once with the change it speaks of; names and UUIDs, no foreign keys."""
@@ -40,7 +42,8 @@ class AuditEvent(models.Model):
         indexes = (
             models.Index(fields=("cluster", "job_number", "job_epoch", "id"), name="audit_by_job"),
             models.Index(fields=("heimdall_job_id", "id"), name="audit_by_attempt"),
-            models.Index(fields=("type", "id"), name="audit_by_type"),
+            models.Index(fields=("cluster", "at"), name="audit_by_time"),
+            *(models.Index(fields=("cluster", one, "at"), name=f"audit_by_{one}") for one in SEARCHED),
         )
 
     def __str__(self) -> str:

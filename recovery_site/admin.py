@@ -18,14 +18,16 @@ from audit.trail import Actor, Entry, Subject, record
 
 if TYPE_CHECKING:
     Base = admin.ModelAdmin[Any]
-else:  # takes no type argument when it runs
+    People = UserAdmin[User]
+else:  # they take no type argument when it runs
     Base = admin.ModelAdmin
+    People = UserAdmin
 
 
 class WrittenDown(Base):
     """One event beside each line of Django's own log, in the same transaction; never what a password is."""
 
-    actions = None  # a bulk deletion is no single transaction
+    actions: Any = None  # a bulk deletion is no single transaction
 
     def log_addition(self, request: HttpRequest, obj: Model, message: Any) -> Any:
         """Somebody was added."""
@@ -71,7 +73,7 @@ def _rights(obj: Model) -> dict[str, Any]:
     return {}
 
 
-class PersonAdmin(WrittenDown, UserAdmin):
+class PersonAdmin(WrittenDown, People):
     """People who sign in."""
 
     def user_change_password(

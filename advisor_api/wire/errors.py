@@ -16,6 +16,9 @@ class Error(Form):
     details = serializers.ListField(child=AnyJson())
 
 
-def answers(good: Mapping[int, Any], *more: int) -> dict[int, Any]:
-    """The answers of an endpoint: the good ones, those that every endpoint may give, and `more` errors."""
+def answers(good: Mapping[Any, Any], *more: int) -> dict[Any, Any]:
+    """The answers of an endpoint: the good ones, those that every endpoint may give, and `more` errors.
+
+    A good one is known by its status, or by status and content type.
+    """
     return {**good, **dict.fromkeys((400, 401, 403, 429, 503, *more), Error)}

@@ -80,6 +80,7 @@ class Stores:
         own = self.folder / "my.cnf"
         own.write_text(f"""[mariadbd]
 datadir={self.folder}/db
+tmpdir={self.folder}/run
 socket={self.folder}/run/mysql.sock
 pid-file={self.folder}/run/mysql.own.pid
 port={self.database_port}

@@ -53,7 +53,7 @@ class Api:
         headers = {} if as_ == "nobody" else {"Authorization": f"Bearer {self.secrets[as_]}"}
         content = raw if raw is not None else b"" if body is None else json.dumps(body).encode()
         found = Client().generic(method, path, content, "application/json", headers=headers)
-        return Answer(found.status_code, json.loads(found.content or b"null"), found.headers)
+        return Answer(found.status_code, json.loads(found.getvalue() or b"null"), found.headers)
 
     def get(self, path: str, as_: str = "viewer") -> Answer:
         return self.ask("GET", path, as_)

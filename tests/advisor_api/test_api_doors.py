@@ -72,6 +72,8 @@ DOORS: list[tuple[str, str, set[str], dict[str, Any] | None]] = [
     ("POST", "/v1/health-events", REPORTERS, HEALTH_EVENT),
     ("GET", "/v1/incidents", READERS, None),
     ("GET", f"/v1/incidents/{INCIDENT}", READERS, None),
+    ("GET", "/v1/trail", READERS, None),
+    ("GET", "/v1/trail:export?node=none", READERS, None),
     ("GET", "/v1/nodes", READERS, None),
     ("GET", "/v1/nodes/n01", READERS, None),
     ("GET", "/v1/schema", READERS | REPORTERS, None),

@@ -1,0 +1,95 @@
+"""Doors to the whole trail of a cluster: a page by any filter, or all of it in lines."""
+
+from collections.abc import AsyncIterator, Iterator
+from typing import Any, ClassVar
+
+from asgiref.sync import sync_to_async
+from django.core.handlers.asgi import ASGIRequest
+from django.http import StreamingHttpResponse
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import extend_schema
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from advisor_api.authentication import READERS, Roles
+from advisor_api.paging import binding, page_of, read_token
+from advisor_api.pseudonyms import pseudonyms_for
+from advisor_api.trail_export import FORMATS
+from advisor_api.trail_search import ORDER, search
+from advisor_api.views.door import Door, clock
+from advisor_api.wire import events as wire
+from advisor_api.wire import trail
+from advisor_api.wire.errors import answers
+
+PAGING = {"cursor", "limit"}
+CHUNK = 64 * 1024  # characters sent at once
+
+
+class Trail(Door):
+    """The trail of one cluster."""
+
+    roles: ClassVar[dict[str, Roles]] = {"GET": READERS}
+
+    @extend_schema(
+        parameters=[trail.TrailQuery], responses=answers({200: wire.EventsAnswer}, 404), operation_id="searchTrail"
+    )
+    def get(self, request: Request) -> Response:
+        """Events by job, attempt, node, user, pattern, action, actor, type, level and time."""
+        asked, cluster = self.asked(trail.TrailQuery), self.cluster()
+        kept = {name: value for name, value in asked.items() if name not in PAGING}
+        of = binding("trail", {**kept, "cluster": cluster.name})
+        page = page_of(
+            search(cluster.name, trail.filters_of(asked)),
+            read_token(asked["cursor"], of),
+            asked["limit"],
+            bound_to=of,
+            keys=ORDER,
+            descending=asked["sortBy"].endswith(":desc"),
+        )
+        return self.answer(wire.EventsAnswer, {"items": page.rows, "cursor": page.next_token})
+
+
+class TrailExport(Door):
+    """The trail of one cluster as a file."""
+
+    roles: ClassVar[dict[str, Roles]] = {"GET": READERS}
+
+    @extend_schema(
+        parameters=[trail.ExportQuery],
+        responses=answers(
+            {(200, "application/x-ndjson"): OpenApiTypes.STR, (200, "text/csv"): OpenApiTypes.STR}, 404
+        ),
+        operation_id="exportTrail",
+    )
+    def get(self, request: Request) -> StreamingHttpResponse:
+        """All events that fit, oldest first, as JSON Lines or CSV."""
+        asked, cluster, now = self.asked(trail.ExportQuery), self.cluster(), clock()
+        rows = search(cluster.name, trail.filters_of(asked)).filter(at__lt=now)
+        content_type, lines_of = FORMATS[asked["fileFormat"]]
+        lines = lines_of(rows, pseudonyms_for(cluster.name) if asked["pseudonyms"] else None)
+        content: Any = _chunks(lines)
+        if isinstance(request._request, ASGIRequest):  # which would collect all of them first
+            content = _one_after_the_other(content)
+        name = f"{cluster.name}-trail-{now:%Y%m%dT%H%M%SZ}.{asked['fileFormat']}"
+        return StreamingHttpResponse(
+            content,
+            content_type=content_type,
+            headers={"Content-Disposition": f'attachment; filename="{name}"', "X-Accel-Buffering": "no"},
+        )
+
+
+def _chunks(lines: Iterator[str]) -> Iterator[bytes]:
+    kept, length = [], 0
+    for line in lines:
+        kept.append(line)
+        length += len(line)
+        if length >= CHUNK:
+            yield "".join(kept).encode()
+            kept, length = [], 0
+    yield "".join(kept).encode()
+
+
+async def _one_after_the_other(chunks: Iterator[bytes]) -> AsyncIterator[bytes]:
+    take = sync_to_async(lambda: next(chunks, None))
+    while (chunk := await take()) is not None:
+        yield chunk
