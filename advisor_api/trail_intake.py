@@ -23,6 +23,7 @@ from audit.event_type import EventType
 from audit.level import Level
 from audit.models import AuditEvent
 from audit.trail import Actor, Entry, Subject, record
+from detectors.catalogue.masking import masked, masked_json
 from workloads.models import Attempt, Cluster
 from workloads.subjects import subject_of, subject_of_cluster
 
@@ -134,10 +135,10 @@ def _entry(
         sentence=_sentence(event, subject),
         level=event.level,
         pattern=event.type if type_ is EventType.CLIENT else "",
-        action=str(event.payload.get("action", ""))[:64],
+        action=masked(str(event.payload.get("action", "")))[:64],
         advice_generation=generation,
         scheduler_at=produced_at(event.produced_micros, now),
-        payload=dict(event.payload),
+        payload=masked_json(dict(event.payload)),
         producer_key=key,
     )
 
@@ -163,11 +164,11 @@ def _actor(source: Source, event: Reported) -> Actor:
 
 
 def _sentence(event: Reported, subject: Subject) -> str:
-    what = event.payload.get("sentence") or event.payload.get("action") or "reported"
+    what = masked(str(event.payload.get("sentence") or event.payload.get("action") or "reported"))
     on = f" on {subject.job_number}-{subject.attempt_index}" if subject.heimdall_job_id else ""
     if event.type == EventType.INTENT.value:
-        return f"About to act{on}: {str(what)[:400]}."
-    return f"{event.producer}: {event.type}{on}: {str(what)[:400]}."
+        return f"About to act{on}: {what[:400]}."
+    return f"{event.producer}: {event.type}{on}: {what[:400]}."
 
 
 def produced_at(micros: int, now: datetime) -> datetime:

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+from detectors.catalogue.masking import masked_copy
 from detectors.catalogue.records import Evidence
 from detectors.catalogue.texts import text_of
 from detectors.gathering import StreamNews
@@ -21,7 +22,7 @@ WHY_EVIDENCE, WHY_END = "evidence", "end"
 
 @dataclass(frozen=True)
 class Cut:
-    """Text cut out of a stream. `row` is the stored excerpt that it replaces."""
+    """Text cut out of a stream, without secrets. `row` is the stored excerpt that it replaces."""
 
     stream: str
     offset: int
@@ -69,7 +70,7 @@ def _again(turned: Turned, streams: dict[str, StreamNews], kept: Sequence[Excerp
         if excerpt.why != WHY_EVIDENCE or news is None:
             continue
         content = _content(turned, news, excerpt.offset, excerpt.offset + 2 * REACH)
-        longer = text_of(b"".join(content.splitlines(keepends=True)[: 2 * LINES + 1]))
+        longer = masked_copy(text_of(b"".join(content.splitlines(keepends=True)[: 2 * LINES + 1])))
         if len(longer) > len(excerpt.text):
             yield Cut(excerpt.stream, excerpt.offset, longer, WHY_EVIDENCE, excerpt.pk)
 
@@ -86,7 +87,7 @@ def _ends(turned: Turned, kept: Sequence[Excerpt]) -> Iterable[Cut]:
         size = min(END, left)
         offset = int(news.position.get("offset", 0))
         start = max(offset - size, 0)
-        text = text_of(_content(turned, news, start, offset)) if size > 0 else ""
+        text = masked_copy(text_of(_content(turned, news, start, offset))) if size > 0 else ""
         left -= len(text)
         if text:
             yield Cut(news.stream.name, start, text, WHY_END, known.get(news.stream.name))
@@ -96,7 +97,7 @@ def _lines_around(turned: Turned, news: StreamNews, offset: int) -> Cut:
     before = _content(turned, news, max(offset - REACH, 0), offset).splitlines(keepends=True)[-LINES:]
     after = _content(turned, news, offset, offset + REACH).splitlines(keepends=True)[: LINES + 1]
     start = offset - sum(len(line) for line in before)
-    return Cut(news.stream.name, start, text_of(b"".join([*before, *after])), WHY_EVIDENCE)
+    return Cut(news.stream.name, start, masked_copy(text_of(b"".join([*before, *after]))), WHY_EVIDENCE)
 
 
 def _content(turned: Turned, news: StreamNews, start: int, end: int) -> bytes:

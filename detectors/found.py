@@ -11,6 +11,7 @@ from audit.level import Level
 from audit.trail import Actor, Entry
 from detectors.catalogue.kind import AnomalyKind
 from detectors.catalogue.layer import Layer
+from detectors.catalogue.masking import masked, masked_in_place
 from detectors.catalogue.records import Evidence, Finding
 from detectors.catalogue.role import Role
 from detectors.models import Anomaly
@@ -94,7 +95,7 @@ def _values(finding: Finding) -> dict[str, Any]:
         "signature": finding.signature,
         "layer": finding.layer.value,
         "role": finding.role.value,
-        "sentence": finding.sentence[:SENTENCE_LIMIT],
+        "sentence": masked(finding.sentence)[:SENTENCE_LIMIT],
         "fingerprint": finding.fingerprint,
         "step": finding.step,
         "nodes": list(finding.nodes),
@@ -132,7 +133,7 @@ def finding_of(row: Anomaly) -> Finding:
 
 
 def _evidence(line: Evidence) -> dict[str, Any]:
-    return {**asdict(line), "at": line.at.isoformat() if line.at else None}
+    return {**asdict(line), "line": masked_in_place(line.line), "at": line.at.isoformat() if line.at else None}
 
 
 def _event(turned: Turned, finding: Finding) -> Entry:
@@ -144,7 +145,7 @@ def _told(attempt: Attempt, finding: Finding, now: datetime, catalogue: str) -> 
         type=EventType.ANOMALY,
         subject=subject_of(attempt, finding.nodes[0] if len(finding.nodes) == 1 else ""),
         actor=Actor(ActorKind.DETECTOR, finding.kind.value),
-        sentence=finding.sentence,
+        sentence=masked(finding.sentence),
         level=_level(finding),
         pattern=finding.signature,
         payload={

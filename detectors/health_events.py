@@ -15,6 +15,7 @@ from audit.event_type import EventType
 from audit.level import Level
 from audit.trail import Actor, Entry, Subject, record
 from detectors.attribution.told import AFTER, BEFORE
+from detectors.catalogue.masking import masked
 from detectors.models import HealthEvent
 from schedulers.states import FAILURES
 from workloads.models import Attempt, Cluster, Node
@@ -108,7 +109,7 @@ def _sort(batch: _Batch, event: Told, actor: Actor, now: datetime) -> None:
             fatal=event.fatal,
             healthy=event.healthy,
             codes=list(event.codes),
-            message=event.message,
+            message=masked(event.message),
             advised=event.advised,
             source=event.source,
             agent=event.agent,

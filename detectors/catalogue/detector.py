@@ -9,10 +9,12 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
+from detectors.catalogue.masking import masked_in_place
 from detectors.catalogue.readings import Reading
 from detectors.catalogue.records import Checkpoint, Context, Evidence, Finding, Progress, ProgressPoint
 
 QUOTE_LIMIT = 500  # characters of a line that is kept as evidence; excerpts keep the whole text
+LOOKED_AT = 4096  # characters of a line in which secrets are looked for before it is cut
 
 
 @dataclass(frozen=True)
@@ -89,12 +91,12 @@ class Detector:
 
 
 def quote(reading: Reading) -> Evidence:
-    """The reading's line as evidence: as it was read, cut to `QUOTE_LIMIT`."""
+    """The reading's line as evidence: as it was read, but for secrets, and cut to `QUOTE_LIMIT`."""
     record = reading.record
     return Evidence(
         record.stream,
         record.offset,
-        record.line[:QUOTE_LIMIT],
+        masked_in_place(record.line[:LOOKED_AT])[:QUOTE_LIMIT],
         reading.at,
         reading.speaker.host,
         reading.speaker.rank,

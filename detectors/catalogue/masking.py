@@ -1,10 +1,12 @@
-"""Which parts of a line are secrets that must not leave the site?
+"""Which parts of a line are secrets that must neither be stored nor leave the site?
 
 What looks like a token, a key or a password is replaced by `MASK`; the rest of the line stays as it is. A line is
-hostile and at most a few hundred characters long: every pattern is linear in it.
+hostile: every pattern is linear in it.
 """
 
 import re
+from collections.abc import Iterator
+from typing import Any
 
 MASK = "[masked]"
 
@@ -43,9 +45,73 @@ _RULES: tuple[tuple[re.Pattern[str], str], ...] = (
     (re.compile(r"(\b(?:bearer|basic)\s{1,3})[A-Za-z0-9+/_.=-]{8,2000}", re.IGNORECASE), rf"\1{MASK}"),
 )
 
+_HINT = re.compile(
+    r"passw|passphrase|pwd|secret|token(?!s|iz)|key|credential|authorization|cookie|bearer|basic|://|gh[pousr]_|github_pat_|"
+    r"glpat-|hf_|sk-|xox|rekindle_|akia|asia|aiza|eyj",
+    re.IGNORECASE,
+)
+"""No line without one of these holds a secret of `_RULES`."""
+_SECRET = re.compile(_NAME, re.IGNORECASE)
+_MASKED = re.compile(r"([\"']?)(?:\[masked\**\]?|\*+)\1")
+_KEY_BEGINS = re.compile(r"-----BEGIN [A-Z ]{0,40}PRIVATE KEY-----")
+_KEY_ENDS = "PRIVATE KEY-----"
+
 
 def masked(text: str) -> str:
     """The text with `MASK` in the place of every secret in it. To mask twice changes nothing more."""
     for pattern, instead in _RULES:
         text = pattern.sub(instead, text)
     return text
+
+
+def masked_in_place(line: str) -> str:
+    """As `masked`, with as many bytes as before: what is counted in bytes of the log stays where it was."""
+    if not _HINT.search(line):
+        return line
+    for pattern, instead in _RULES:
+        line = pattern.sub(lambda found, told=instead: _as_long(found, told), line)
+    return line
+
+
+def masked_copy(text: str) -> str:
+    """As `masked_in_place`, of many lines; a private key to its end."""
+    return "".join(_masked_lines(text))
+
+
+def masked_json(value: Any) -> Any:
+    """As `masked`, in every text of a JSON value; a text under a name that is that of a secret is one."""
+    if isinstance(value, str):
+        return masked(value)
+    if isinstance(value, list):
+        return [masked_json(one) for one in value]
+    if isinstance(value, dict):
+        return {masked(name): _under(name, one) for name, one in value.items()}
+    return value
+
+
+def _under(name: str, value: Any) -> Any:
+    return MASK if isinstance(value, str) and value and _SECRET.fullmatch(name) else masked_json(value)
+
+
+def _as_long(found: re.Match[str], instead: str) -> str:
+    """`instead`, with a mask that is as long as what it hides."""
+    told = found.expand(instead)
+    before, _, after = told.rpartition(MASK)
+    if _MASKED.fullmatch(found[0], len(before), len(found[0]) - len(after)):
+        return found[0]
+    room = len(found[0].encode("utf-8", "surrogatepass")) - len(told.encode("utf-8", "surrogatepass")) + len(MASK)
+    mask = f"{MASK[:-1]}{'*' * (room - len(MASK))}]" if room >= len(MASK) else "*" * room
+    return f"{before}{mask}{after}"
+
+
+def _masked_lines(text: str) -> Iterator[str]:
+    inside = False
+    for line in text.splitlines(keepends=True):
+        bare = line.rstrip("\r\n")
+        ends = inside and _KEY_ENDS in bare
+        inside = not ends and (inside or _KEY_BEGINS.search(bare) is not None)
+        hidden = inside or ends
+        body = masked_in_place(bare)
+        if hidden and body == bare:
+            body = "*" * len(bare.encode("utf-8", "surrogatepass"))
+        yield body + line[len(bare) :]

@@ -273,3 +273,28 @@ class TestReading:
         advice = an_advice(trail.other, now=timezone.now(), implicated=[])
         assert self.ask(trail, f"heimdallJobId={advice.attempt.heimdall_id}") == []
         assert AuditEvent.objects.filter(type=EventType.ADVICE.value).count() == 2
+
+
+def test_secrets_in_what_a_client_tells_are_masked_before_they_are_stored(api: Api) -> None:
+    payload = {
+        "action": "login --password hunter2",
+        "sentence": "used token=hunter2",
+        "env": {"WANDB_API_KEY": "hunter2", "RANK": "3"},
+        "lines": ["Authorization: Bearer hunter2hunter2"],
+    }
+    assert send(api, event(payload=payload)).json == {"accepted": 1}
+    (row,) = stored()
+    assert "hunter2" not in f"{row.action} {row.sentence} {row.payload}"
+    assert row.payload["env"]["RANK"] == "3"
+
+
+def test_late_events_stand_at_the_time_at_which_they_were_produced(api: Api) -> None:
+    attempt = an_attempt(a_job(api.cluster))
+    about = {"heimdallJobId": str(attempt.heimdall_id), "eventType": "note"}
+    for key, after in (("third", 30), ("first", 10), ("second", 20), ("first", 10)):
+        made = str(MICROS + after * 1_000_000)
+        assert send(api, event(key, **about, eventProducedAt=made, payload={"sentence": key})).status == 200
+    found = api.get(f"{PATH}?heimdallJobId={attempt.heimdall_id}&eventProducer=controller").json["items"]
+    assert [one["payload"]["sentence"] for one in found] == ["first", "second", "third"]
+    assert [int(one["eventProducedAt"]) - MICROS for one in found] == [10_000_000, 20_000_000, 30_000_000]
+    assert all(one["receivedAt"] for one in found)

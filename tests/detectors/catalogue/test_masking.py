@@ -1,10 +1,12 @@
 """Are secrets taken out of a line, and is the rest left alone?"""
 
+import time
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from detectors.catalogue.masking import MASK, masked
+from detectors.catalogue.masking import MASK, masked, masked_copy, masked_in_place, masked_json
 
 SECRETS = {
     "a password in an option": ("mysql --password hunter2-and-more -u root", "hunter2"),
@@ -59,3 +61,87 @@ def test_what_stands_around_a_secret_stays() -> None:
 @given(st.text(max_size=200) | st.text(alphabet="token=:'\" -ey.JAb/@", max_size=200))
 def test_masking_twice_is_masking_once(line: str) -> None:
     assert masked(masked(line)) == masked(line)
+
+
+@pytest.mark.parametrize(("line", "secret"), SECRETS.values(), ids=SECRETS.keys())
+def test_in_place_no_byte_is_lost_or_added(line: str, secret: str) -> None:
+    found = masked_in_place(line)
+    assert secret not in found
+    assert len(found.encode()) == len(line.encode())
+    assert "*" in found or MASK in found
+
+
+@pytest.mark.parametrize(("line", "secret"), SECRETS.values(), ids=SECRETS.keys())
+def test_in_place_twice_is_once(line: str, secret: str) -> None:
+    assert masked_in_place(masked_in_place(line)) == masked_in_place(line)
+
+
+@pytest.mark.parametrize(
+    "value", ["[masked**hunter2", "**hunter2", "hunter2[masked]"]
+)
+def test_nobody_hides_a_secret_behind_a_mask(value: str) -> None:
+    assert "hunter2" not in masked_in_place(f"password={value}")
+
+
+@pytest.mark.parametrize("line", PLAIN)
+def test_in_place_what_is_no_secret_stays(line: str) -> None:
+    assert masked_in_place(line) == line
+
+
+@settings(deadline=None)
+@given(st.text(max_size=200) | st.text(alphabet="token=:'\" -ey.JAb/@é", max_size=200))
+def test_in_place_it_masks_what_is_masked_and_is_as_long(line: str) -> None:
+    bare = "".join(line.splitlines())
+    found = masked_in_place(bare)
+    assert len(found.encode("utf-8", "surrogatepass")) == len(bare.encode("utf-8", "surrogatepass"))
+    assert (found == bare) is (masked(bare) == bare) or MASK in bare or "*" in bare
+
+
+def test_a_copy_keeps_the_place_of_each_line() -> None:
+    lines = ["step 1", "WANDB_API_KEY=0123456789abcdef0123", "step 2", "password=é", "step 3\r"]
+    text = "\n".join(lines) + "\n"
+    found = masked_copy(text)
+    assert [found.encode().index(f"step {n}".encode()) for n in (1, 2, 3)] == [
+        text.encode().index(f"step {n}".encode()) for n in (1, 2, 3)
+    ]
+    assert "0123456789" not in found and "é" not in found
+
+
+def test_a_private_key_is_hidden_to_its_end() -> None:
+    key = "-----BEGIN PRIVATE KEY-----\nMIIabc\nMIIdef\n-----END PRIVATE KEY-----\n"
+    found = masked_copy(f"step 1\n{key}step 2\n")
+    assert "MII" not in found
+    assert found.startswith("step 1\n") and found.endswith("\nstep 2\n") and len(found) == len(key) + 14
+    assert "step 2" in masked_copy("step 1\n-----END PRIVATE KEY-----\nstep 2\n")
+
+
+def test_a_key_that_never_ends_hides_what_follows_and_no_more_than_it_was() -> None:
+    text = "-----BEGIN RSA PRIVATE KEY-----\n" + "MIIabc\n" * 50
+    assert len(masked_copy(text)) == len(text) and "MII" not in masked_copy(text)
+
+
+def test_in_json_names_tell_secrets_too() -> None:
+    told = {
+        "action": "requeue",
+        "password": "hunter2",
+        "nested": [{"apiKey": "abc", "line": "token=abc rest"}],
+        "tokens": "51234",
+        "steps": 3,
+        "token": None,
+    }
+    assert masked_json(told) == {
+        "action": "requeue",
+        "password": MASK,
+        "nested": [{"apiKey": MASK, "line": f"token={MASK} rest"}],
+        "tokens": "51234",
+        "steps": 3,
+        "token": None,
+    }
+
+
+@pytest.mark.parametrize("part", ["token", "a", "password=", "://", "\"'"])
+def test_hostile_lines_take_no_long_time(part: str) -> None:
+    text = part * (100_000 // len(part))
+    began = time.process_time()
+    masked_in_place(text)
+    assert time.process_time() - began < 5  # some 0.1 s; what is quadratic takes minutes
