@@ -55,8 +55,8 @@ def sweep(now: datetime) -> int:
     return sent
 
 
-def out(cluster: Cluster, node: str = "n03") -> Exclusion:
-    return exclude(cluster, node, reason="fan\nbroken", until=NOW + HOUR, actor=OPERATOR, now=NOW)
+def out(cluster: Cluster, node: str = "n03", reason: str = "fan\nbroken") -> Exclusion:
+    return exclude(cluster, node, reason=reason, until=NOW + HOUR, actor=OPERATOR, now=NOW)
 
 
 def a_system(cluster: Cluster, **values: Any) -> RepairSystem:
@@ -71,7 +71,7 @@ class TestRecords:
     def test_opened_renewed_and_lifted_are_told_once_each(self, folder: Path) -> None:
         cluster = a_cluster()
         a_system(cluster)
-        first, second = out(cluster), out(cluster)
+        first, second = out(cluster), out(cluster, reason="fan broken again")
         assert (sweep(NOW), sweep(NOW)) == (2, 0)
         lift(first, OPERATOR, NOW)
         assert (sweep(NOW), sweep(NOW)) == (2, 0)
