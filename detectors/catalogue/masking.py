@@ -6,6 +6,7 @@ hostile: every pattern is linear in it.
 
 import re
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 MASK = "[masked]"
@@ -69,7 +70,7 @@ def masked_in_place(line: str) -> str:
     if not _HINT.search(line):
         return line
     for pattern, instead in _RULES:
-        line = pattern.sub(lambda found, told=instead: _as_long(found, told), line)
+        line = pattern.sub(partial(_as_long, instead), line)
     return line
 
 
@@ -93,7 +94,7 @@ def _under(name: str, value: Any) -> Any:
     return MASK if isinstance(value, str) and value and _SECRET.fullmatch(name) else masked_json(value)
 
 
-def _as_long(found: re.Match[str], instead: str) -> str:
+def _as_long(instead: str, found: re.Match[str]) -> str:
     """`instead`, with a mask that is as long as what it hides."""
     told = found.expand(instead)
     before, _, after = told.rpartition(MASK)
