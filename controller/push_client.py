@@ -29,7 +29,7 @@ class PushAdvisor(Advisor):
     """The Advisor API for whoever pushes, with a longer limit of a request."""
 
     def stand(self) -> Stand:
-        """Where pushing stands; `Rejected` with 409 when the Advisor asks the scheduler itself."""
+        """Where pushing stands; `Rejected` with 404 when the Advisor asks the scheduler itself."""
         return _read(self._ask("GET", self._path()))
 
     def push(self, content: Mapping[str, Any]) -> Stand:

@@ -6,10 +6,10 @@ from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from advisor_api.authentication import CONTROLLERS, Roles
+from advisor_api.authentication import CONTROLLERS, READERS, Roles
 from advisor_api.finding import one_cluster
 from advisor_api.parsing import BoundedListing
-from advisor_api.refusals import Bad, Stale
+from advisor_api.refusals import Bad, NotFound, Stale
 from advisor_api.views.door import Door, clock
 from advisor_api.wire import observation as wire
 from advisor_api.wire.errors import answers
@@ -21,15 +21,15 @@ class ObservationOfCluster(Door):
     """The whole listing of a cluster, pushed."""
 
     parser_classes = (BoundedListing,)
-    roles: ClassVar[dict[str, Roles]] = {"GET": CONTROLLERS, "PUT": CONTROLLERS}
+    roles: ClassVar[dict[str, Roles]] = {"GET": READERS, "PUT": CONTROLLERS}
 
-    @extend_schema(responses=answers({200: wire.Pushed}, 404, 409), operation_id="getObservation")
+    @extend_schema(responses=answers({200: wire.Pushed}, 404), operation_id="getObservation")
     def get(self, request: Request, name: str) -> Response:
-        """The last sequence, so that whoever pushes next begins above it; 409 where nothing is pushed."""
+        """The last sequence, so that whoever pushes next begins above it; 404 where nothing is pushed."""
         try:
             cluster = pushed_cluster(one_cluster(self.caller, name))
         except PushRefused as error:
-            raise Stale(str(error)) from error
+            raise NotFound(str(error)) from error
         return self.answer(wire.Pushed, {"cluster": cluster, "wanted": wanted(cluster)})
 
     @extend_schema(

@@ -73,11 +73,9 @@ def test_a_listing_is_observed_once_by_its_sequence(api: Api, pushed: Callable[[
 
 
 def test_only_a_cluster_that_is_pushed_takes_it(api: Api) -> None:
-    for answer in (api.ask("PUT", PATH, "controller", listing(1, 0, ROW)), api.get(PATH, "controller")):
-        assert (answer.status, answer.message) == (
-            409,
-            "The scheduler of demo is asked from here; nothing is pushed for it.",
-        )
+    sentence = "The scheduler of demo is asked from here; nothing is pushed for it."
+    answers = api.ask("PUT", PATH, "controller", listing(1, 0, ROW)), api.get(PATH, "controller")
+    assert [(answer.status, answer.message) for answer in answers] == [(409, sentence), (404, sentence)]
     Cluster.objects.filter(name="demo").update(scheduler_transport="push", enabled=False, seen_at=None)
     assert put(api, listing(1, 0, ROW), 409)["message"] == "demo is not watched."
     assert (states(), cluster().seen_at) == ([], None)
