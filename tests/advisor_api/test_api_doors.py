@@ -55,7 +55,7 @@ DOORS: list[tuple[str, str, set[str], dict[str, Any] | None]] = [
     ("PATCH", "/v1/clusters/demo", {"admin"}, {"mode": "monitor", "modeVersion": "1", "reason": "r"}),
     ("GET", "/v1/clusters/demo/signals", READERS, None),
     ("PUT", "/v1/clusters/demo/lease", {"controller"}, {"holder": "h", "fence": "0"}),
-    ("GET", "/v1/clusters/demo/observation", {"controller"}, None),
+    ("GET", "/v1/clusters/demo/observation", READERS, None),
     ("PUT", "/v1/clusters/demo/observation", {"controller"}, UNSEEN),
     ("GET", "/v1/attempts/{id}/timeline", READERS, None),
     ("GET", "/v1/attempts/{id}/verdict", READERS, None),
