@@ -157,6 +157,7 @@ def context_of(news: News, sight: Sight, limits: Mapping[str, float], known: Cat
         last_read_at=news.read_up_to(now),
         known=known,
         command_at=attempt.command_at,
+        looked_at=attempt.looked_at or now,
         missed_seconds=_missed_seconds(attempt, now),
     )
 

@@ -27,6 +27,7 @@ SIGNATURE = "hang.silence"
 LINES_KNOWN = 20  # step lines after which the own rhythm counts (reference, section 9)
 GAPS_KNOWN = 2  # intervals below which even the cold limit would guess
 ALONE = 2.0  # without a second witness it takes twice the time
+CLOCKS_DIFFER = 15.0  # seconds by which a file's time may be before the look that it came after
 OWN_LONGEST = 1.5  # a silence that the attempt has lately come back from is no hang by itself
 SURE, LIKELY = 0.95, 0.8  # confidence with and without a second witness; not measured
 
@@ -96,6 +97,7 @@ def fold(state: State, readings: Sequence[Reading], known: Known, context: Conte
     memory = _witnessed(Memory.of(state).no_later_than(now), readings, context)
     rhythm = known.rhythm
     quiet_at = _quiet_at(rhythm, context)
+    memory = _looked(memory, quiet_at, readings, context, now)
     ended: tuple[str, ...] = ()
     if memory.key and (quiet_at != memory.quiet_at or _is_done(rhythm)):
         ended, memory = (memory.key,), replace(memory, key="", quiet_at=None)
@@ -104,9 +106,6 @@ def fold(state: State, readings: Sequence[Reading], known: Known, context: Conte
     if memory.key or not _judged(context) or quiet_at is None or _is_done(rhythm):
         return Step(memory.state(), known, ended=ended)
     start = max(quiet_at, memory.since) if memory.since is not None else quiet_at
-    if context.missed_seconds and start < now:
-        start = min(now, start + timedelta(seconds=context.missed_seconds))
-        memory = replace(memory, since=start)
     seen_until = min(now, context.last_read_at or now)
     silence = (seen_until - start).total_seconds()
     limit = allowance(rhythm, context.limits)
@@ -147,6 +146,26 @@ def allowance(rhythm: Rhythm, limits: Mapping[str, float]) -> Allowance:
     seconds = max(limits["hang_floor_seconds"], own)
     alone = max(ALONE * seconds, OWN_LONGEST * (rhythm.longest or 0.0))
     return Allowance(seconds, alone, f"with a step line every {spoken(rhythm.gap)}")
+
+
+def _looked(
+    memory: Memory, quiet_at: datetime | None, readings: Sequence[Reading], context: Context, now: datetime
+) -> Memory:
+    """From when on a silence counts, as far as somebody looked.
+
+    A movement that this turn shows came after the look before, whatever another machine's clock stamped on the
+    file or on the start of the job; and what nobody looked at is left out.
+    """
+    looked_at = context.looked_at
+    if quiet_at is None or looked_at is None:
+        return memory
+    since = max(quiet_at, memory.since or quiet_at)
+    moved = looked_at == now or any(reading.record.read_at == quiet_at for reading in readings)
+    if moved and (min(looked_at, now) - quiet_at).total_seconds() > CLOCKS_DIFFER:
+        since = max(since, min(looked_at, now))
+    if context.missed_seconds:
+        since = min(now, since + timedelta(seconds=context.missed_seconds))
+    return memory if since == quiet_at else replace(memory, since=since)
 
 
 def _judged(context: Context) -> bool:

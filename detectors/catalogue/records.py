@@ -138,7 +138,8 @@ class Context:
     known: Catalogue = field(default_factory=catalogue, repr=False)
     use: GpuUse | None = None
     command_at: datetime | None = None  # when our first command on it was announced, while it ran
-    missed_seconds: float = 0.0  # before this turn in which nobody looked: of them nobody knows how long they were
+    looked_at: datetime | None = None  # the look before this one, `now` for the first; `None`: looked at all along
+    missed_seconds: float = 0.0  # before this turn in which nobody looked: nobody knows how long they were
 
 
 @dataclass(frozen=True)

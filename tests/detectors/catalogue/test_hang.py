@@ -297,7 +297,7 @@ def test_a_line_that_follows_our_own_command_is_no_second_witness(command_at: fl
 
 def test_a_time_in_which_nobody_looked_does_not_count() -> None:
     watching = trained()
-    assert not silent(watching, 7200, missed_seconds=7180.0)
+    assert not silent(watching, 7200, missed_seconds=7180.0, looked_at=at(391))
     assert not silent(watching, 7290)
     assert silent(watching, 7310)
 
@@ -317,3 +317,21 @@ def test_a_clock_that_was_set_back_refutes_no_hang_and_hides_no_step() -> None:
     assert watching.ended == []
     watching.see(unstamped_steps(41, 45, 70, 1.0))
     assert watching.ended == ["hang:40"]
+
+
+def test_a_file_that_is_stamped_by_a_clock_behind_ours_is_no_silence() -> None:
+    watching = trained()
+    for turn in range(40, 60):
+        ours = 7200 + turn * 10.0
+        watching.see(unstamped_steps(turn + 1, turn + 1, turn * 10.0, 10.0), seconds=ours, looked_at=at(ours - 10))
+    assert watching.findings == {}
+    assert not watching.see([], seconds=7899, looked_at=at(7890)).findings
+    assert watching.see([], seconds=7901, looked_at=at(7899)).findings
+
+
+def test_who_is_looked_at_for_the_first_time_is_silent_from_then_on() -> None:
+    watching = Watching()
+    watching.see(unstamped_steps(1, 40, 0, 10.0), seconds=7200, looked_at=at(7200))
+    assert watching.findings == {}
+    assert not any(one.kind is AnomalyKind.HANG for one in watching.see([], seconds=7319).findings)
+    assert any(one.kind is AnomalyKind.HANG for one in watching.see([], seconds=7321).findings)

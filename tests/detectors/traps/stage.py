@@ -7,7 +7,7 @@ replaced, and time is an argument.
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -114,6 +114,8 @@ class Stage:
         until = self.at + seconds
         while self.at < until:
             self.at = min(self.at + every, until)
+            before = self.now - timedelta(seconds=1)  # as if it had looked in between, too
+            Attempt.objects.exclude(looked_at=None).update(looked_at=before)
             self.look()
 
     def look(self, scheduler: Scheduler | None = None) -> None:
