@@ -2,7 +2,18 @@
 
 from django.urls import path, register_converter
 
-from console.views import api, approval, approval_together, mode, notifications, pages, panel, policy, sign_in, signals
+from console.views import (
+    api,
+    approval,
+    approval_together,
+    mode,
+    notifications,
+    pages,
+    panel,
+    policy,
+    sign_in,
+    signals,
+)
 
 
 class ClusterName:

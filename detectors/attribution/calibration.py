@@ -30,7 +30,7 @@ def measured_at(confidence: float, bins: list[dict[str, Any]] = _TABLE["bins"]) 
 
 
 def in_words(told: Any) -> str:
-    """`in the lab 94 % of those that claim as much were right (85 to 97 %)`, `""` where nothing was measured or told.
+    """`in the lab 94 % of those that claim as much were right (85 to 97 %)`, or `""` where nothing was measured.
 
     `told`: `root_cause.calibration` of a stored verdict, of whatever version.
     """

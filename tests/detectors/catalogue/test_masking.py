@@ -76,9 +76,7 @@ def test_in_place_twice_is_once(line: str, secret: str) -> None:
     assert masked_in_place(masked_in_place(line)) == masked_in_place(line)
 
 
-@pytest.mark.parametrize(
-    "value", ["[masked**hunter2", "**hunter2", "hunter2[masked]"]
-)
+@pytest.mark.parametrize("value", ["[masked**hunter2", "**hunter2", "hunter2[masked]"])
 def test_nobody_hides_a_secret_behind_a_mask(value: str) -> None:
     assert "hunter2" not in masked_in_place(f"password={value}")
 
