@@ -9,7 +9,7 @@ from django.http import HttpRequest, HttpResponseBase
 from whitenoise.middleware import WhiteNoiseMiddleware
 
 
-class StaticFiles(WhiteNoiseMiddleware):
+class StaticFiles(WhiteNoiseMiddleware):  # type: ignore[misc]  # whitenoise has no types
     """whitenoise, which by itself knows threads alone: whatever waits behind it would keep one of them."""
 
     async_capable = True
