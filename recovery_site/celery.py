@@ -84,7 +84,11 @@ app.conf.beat_schedule = {
     "seal the trail": {"task": "audit.tasks.seal", "schedule": 1.0, "options": {"expires": 5}},
     "hand nodes over": {"task": "advisor_api.tasks.hand_over", "schedule": 1.0, "options": {"expires": 5}},
     "tell people": {"task": "advisor_api.tasks.notify", "schedule": 1.0, "options": {"expires": 5}},
-    "warn of tokens": {"task": "advisor_api.tasks.warn_of_tokens", "schedule": crontab(hour="6", minute="0")},
+    "warn of tokens": {
+        "task": "advisor_api.tasks.warn_of_tokens",
+        "schedule": crontab(hour="6", minute="0"),
+        "options": {"expires": 3600},
+    },
     "forget what is old": {"task": "advisor_api.tasks.forget_old", "schedule": 10.0, "options": {"expires": 30}},
     "follow open recoveries": {
         "task": "advisor_api.tasks.follow_open",

@@ -45,13 +45,7 @@ class Command(BaseCommand):
         add = commands.add_parser("add", help="watch a cluster, in monitor mode")
         add.add_argument("name")
         add.add_argument("--environment", default="default", help="matched by the controller's environmentPattern")
-        add.add_argument(
-            "--scheduler-path", default="", help="folder of the scheduler's commands; default: the PATH"
-        )
-        add.add_argument("--scheduler-config", default="", help="SLURM_CONF; default: the site's own")
-        add.add_argument("--ssh", default="", metavar="USER@HOST", help="run the scheduler's commands there")
-        add.add_argument("--push", action="store_true", help="run none: its controller pushes what it lists")
-        add.add_argument("--ssh-credential", default="", metavar="NAME", help="files in the credentials folder")
+        _add_scheduler_arguments(add)
         add.add_argument("--partition", action="append", default=[], help="watch only this one; may be repeated")
         add.add_argument("--log-root", action="append", default=[], help="folder below which logs may be read")
         add.add_argument("--log-pattern", action="append", default=[], help="e.g. /logs/%%u/%%x_%%j_%%t.log")
@@ -250,6 +244,14 @@ def _limit(text: str) -> tuple[str, float]:
         return name, float(seconds)
     except ValueError:
         raise ValueError(f"--limit {text!r}: write NAME=SECONDS.") from None
+
+
+def _add_scheduler_arguments(add: ArgumentParser) -> None:
+    add.add_argument("--scheduler-path", default="", help="folder of the scheduler's commands; default: the PATH")
+    add.add_argument("--scheduler-config", default="", help="SLURM_CONF; default: the site's own")
+    add.add_argument("--ssh", default="", metavar="USER@HOST", help="run the scheduler's commands there")
+    add.add_argument("--push", action="store_true", help="run none: its controller pushes what it lists")
+    add.add_argument("--ssh-credential", default="", metavar="NAME", help="files in the credentials folder")
 
 
 def _add_store_arguments(add: ArgumentParser) -> None:
