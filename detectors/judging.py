@@ -30,6 +30,9 @@ from detectors.attribution.witnesses import read_witnesses
 from detectors.catalogue.catalogue import Catalogue
 from detectors.catalogue.kind import JUDGED_ALIVE, AnomalyKind
 from detectors.catalogue.layer import Layer
+from detectors.dump_files import Spending
+from detectors.dump_noting import AGAIN, note_dumps
+from detectors.dump_noting import TOPICS as DUMPS
 from detectors.elsewhere import surroundings_of
 from detectors.found import finding_of
 from detectors.health_facts import health_of
@@ -54,20 +57,21 @@ SYMPTOMS_KEPT = 500
 EARLIER_KEPT = 20  # attempts of the same job before this one
 
 
-def judge(attempt: Attempt, now: datetime) -> Verdict | None:
+def judge(attempt: Attempt, now: datetime, spending: Spending | None = None) -> Verdict | None:
     """Judge an attempt (with job and cluster) that is due, and store the verdict; `None` when there is none.
 
     None is stored for an attempt that ended well or is healthy, when the same facts were judged before, and when
-    somebody else was first.
+    somebody else was first. `spending`: what the judgements of one sweep may spend on reading dumps.
     """
     note_hold(attempt, now)
+    look_at = note_dumps(attempt, now, spending or Spending())
     latest = Verdict.objects.filter(attempt=attempt).order_by("-pk").first()
     facts = collect_facts(attempt)
     judgement = attribute(facts, now) if _to_be_judged(attempt, facts, latest) else None
     with transaction.atomic():
         due = Attempt.objects.filter(pk=attempt.pk, judge_due_at=attempt.judge_due_at, state=attempt.state)
         first = latest is None and judgement is not None
-        if not due.update(judge_due_at=next_look(attempt, first, now, _first_at(latest))):
+        if not due.update(judge_due_at=_next_at(next_look(attempt, first, now, _first_at(latest)), look_at, now)):
             log.info("dropped a verdict on attempt %s: it changed meanwhile", attempt.label)
             return None
         if judgement is None or _said_before(attempt, judgement, latest):
@@ -77,6 +81,15 @@ def judge(attempt: Attempt, now: datetime) -> Verdict | None:
         verdict = _store(attempt, judgement, latest, now)
         ask_about(attempt, verdict, facts, now)
         return verdict
+
+
+def _next_at(wanted: datetime | None, look_at: datetime | None, now: datetime) -> datetime | None:
+    """When to judge again: for late dumps earlier than else, and beyond it while there is more to be read."""
+    if look_at is None:
+        return wanted
+    if wanted is None:
+        return look_at if look_at - now < AGAIN else None
+    return min(wanted, look_at)
 
 
 def _first_at(latest: Verdict | None) -> datetime | None:
@@ -111,7 +124,9 @@ def collect_facts(attempt: Attempt) -> Facts:
     """Everything stored that bears on the attempt, in a fixed number of queries whatever its size."""
     job = attempt.job
     known = site_catalogues().of(job.cluster_id)
-    observed = dict(Observation.objects.filter(attempt=attempt, topic__in=TOPICS).values_list("topic", "value"))
+    observed = dict(
+        Observation.objects.filter(attempt=attempt, topic__in=TOPICS + DUMPS).values_list("topic", "value")
+    )
     nodes = list(Node.objects.filter(cluster_id=job.cluster_id, name__in=attempt.nodes))
     symptoms, told = tuple(_symptom(row, known) for row in _anomalies(attempt)), [_node(node) for node in nodes]
     return Facts(

@@ -1,6 +1,7 @@
 """Which tasks does the beat start here? Doors: they read the clock and call one thing."""
 
 import logging
+import time
 from datetime import timedelta
 from operator import itemgetter
 
@@ -8,6 +9,7 @@ from celery import shared_task
 from django.conf import settings
 from django.utils import timezone
 
+from detectors.dump_files import Spending
 from detectors.incidents import end_quiet
 from detectors.judging import judge
 from detectors.metrics_reading import claim_metrics, due_metrics, read_metrics
@@ -97,9 +99,10 @@ def judge_due() -> None:
     waiting = due.values_list("pk", "job__cluster_id", "job__user")[:LOOKED_AT]
     chosen = [row[0] for row in in_turns(waiting, itemgetter(1, 2), JUDGED_AT_ONCE)]
     attempts = Attempt.objects.select_related("job__cluster").in_bulk(chosen)
+    spending = Spending(time.monotonic)
     for attempt in (attempts[key] for key in chosen if key in attempts):
         try:
-            judge(attempt, now)
+            judge(attempt, now, spending)
         except Exception:
             log.exception("could not judge attempt %s", attempt.label)
             mine = Attempt.objects.filter(pk=attempt.pk, judge_due_at=attempt.judge_due_at)

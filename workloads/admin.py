@@ -76,7 +76,7 @@ class ClusterAdmin(ClusterBase):
     fieldsets = (
         (None, {"fields": ("name", "environment", "enabled", "poll_seconds")}),
         ("Scheduler", {"fields": SCHEDULER}),
-        ("Logs", {"fields": ("log_roots", "log_patterns", "detector_limits")}),
+        ("Logs", {"fields": ("log_roots", "log_patterns", "dump_patterns", "detector_limits")}),
         ("Log store, instead of files", {"fields": STORE}),
         ("Metrics of GPUs, adapters and hosts", {"fields": METRICS}),
         ("What may be done", {"fields": ("mode", "opt_out", "acknowledge_scheduler_actions")}),

@@ -19,6 +19,7 @@ from workloads.phase import Phase
 from workloads.validators import (
     absolute_paths,
     detector_limits,
+    dump_mistakes,
     log_patterns,
     plain_names,
     ssh_address,
@@ -85,6 +86,12 @@ class Cluster(models.Model):
         blank=True,
         validators=[absolute_paths],
         help_text="Folders below which job logs may be read.",
+    )
+    dump_patterns = models.JSONField(
+        default=list,
+        blank=True,
+        validators=[log_patterns],
+        help_text="Patterns of Flight Recorder dumps below the log roots, e.g. /dumps/%j/nccl_trace_rank_%t",
     )
     log_patterns = models.JSONField(
         default=list,
@@ -211,7 +218,12 @@ class Cluster(models.Model):
 
     def clean(self) -> None:
         """Refuse a log store, metrics or SSH that are only half described, and a log store beside files."""
-        if mistakes := {**store_mistakes(self), **metrics_mistakes(self), **ssh_mistakes(self)}:
+        if mistakes := {
+            **store_mistakes(self),
+            **metrics_mistakes(self),
+            **ssh_mistakes(self),
+            **dump_mistakes(self),
+        }:
             raise ValidationError(mistakes)
 
 

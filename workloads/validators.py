@@ -68,3 +68,10 @@ def _strings(value: Any) -> list[str]:
     if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
         raise ValidationError('Write a list of texts, e.g. ["one", "two"].')
     return value
+
+
+def dump_mistakes(cluster: Any) -> dict[str, str]:
+    """By field what patterns of dumps are missing: a dump is read below a log root only."""
+    if cluster.dump_patterns and not cluster.log_roots:
+        return {"dump_patterns": "Dumps are read below log_roots only: name a folder there, too."}
+    return {}

@@ -184,12 +184,14 @@ class Facts:
         )
 
     def canonical(self) -> dict[str, Any]:
-        """As JSON values, in order; times in ISO 8601 with offset. Answers and command: where there are any."""
+        """As JSON values, in order; times in ISO 8601 with offset. What the first shape had not: if it is there."""
         made: dict[str, Any] = json.loads(json.dumps(dataclasses.asdict(self.in_order()), default=_plain))
         if not made["answers"]:
             del made["answers"]
         if made["attempt"]["command_at"] is None:
             del made["attempt"]["command_at"]
+        if not made["witnesses"]["unread_dumps"]:
+            del made["witnesses"]["unread_dumps"]
         return made
 
     def input_hash(self) -> str:

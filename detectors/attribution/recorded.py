@@ -75,6 +75,10 @@ def standstill_in_dumps(facts: Facts) -> Standstill | None:
 
 def missing_dumps(facts: Facts) -> list[str]:
     """What dumps would have told that was not there: one sentence for each lack."""
+    return [*facts.witnesses.unread_dumps, *_lacking(facts)]
+
+
+def _lacking(facts: Facts) -> list[str]:
     told = facts.witnesses
     if not told.recorded:
         return [NO_DUMP] if told.waits and not told.analysed else []

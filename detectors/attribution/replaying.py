@@ -91,6 +91,7 @@ def _witnesses(stored: Stored) -> Witnesses:
         polled=tuple(Polled(**one) for one in stored.get("polled", ())),
         analysed=tuple(Analysed(**{**one, "ranks": tuple(one["ranks"])}) for one in stored.get("analysed", ())),
         broken_off=int(stored.get("broken_off", 0)),
+        unread_dumps=tuple(map(str, stored.get("unread_dumps", ()))),
     )
 
 

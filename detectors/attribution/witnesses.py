@@ -126,7 +126,7 @@ class Witnesses:
     """All of it. `lost_store`: ranks, with their hosts, that could not reach the store of rank 0.
 
     `vetoed`: look-alikes and how many lines each took a cause away from; `dialects`: signatures that told steps;
-    `broken_off`: how many tracebacks have no last line.
+    `broken_off`: how many tracebacks have no last line. `unread_dumps`: sentences on dumps that could not be read.
     """
 
     waits: tuple[Wait, ...] = ()
@@ -140,6 +140,7 @@ class Witnesses:
     polled: tuple[Polled, ...] = ()
     analysed: tuple[Analysed, ...] = ()
     broken_off: int = 0
+    unread_dumps: tuple[str, ...] = ()
 
     def in_order(self) -> "Witnesses":
         """The same in the one order that counts."""
@@ -155,6 +156,7 @@ class Witnesses:
             tuple(sorted(self.polled, key=lambda one: (one.comm, one.sort, one.host, one.rank or 0))),
             tuple(sorted(self.analysed, key=lambda one: (one.by, one.group, one.case, one.seq or 0, one.ranks))),
             self.broken_off,
+            self.unread_dumps,
         )
 
 
@@ -175,6 +177,7 @@ def read_witnesses(rows: Mapping[str, Iterable[Mapping[str, Any]]]) -> Witnesses
             Analysed(**{**_known(Analysed, row), "ranks": tuple(row["ranks"])}) for row in rows.get("analysed", ())
         ),
         sum(int(row["count"]) for row in noticed if row["sort"] == OPEN),
+        tuple(str(row["why"]) for row in rows.get("unread_dumps", ())),
     ).in_order()
 
 

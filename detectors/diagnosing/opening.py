@@ -77,7 +77,7 @@ def opened(place: Place, stdin: BinaryIO, as_text: bool = True) -> BufferedReade
         head = raw.peek(PEEK)[:PEEK]
         if head.startswith(_ZSTD):
             raise Unreadable("it is packed with zstd, which is not understood here: unpack it first")
-        unpacked = _unpacked(raw, head)
+        unpacked = unpacked_of(raw, head)
         if as_text and unpacked is None and head.startswith(_WIDE):
             return io.BufferedReader(_Narrowed(raw))
         if as_text and unpacked is None and ((place.in_folder and b"\0" in head) or _is_no_text(place, head)):
@@ -89,6 +89,15 @@ def opened(place: Place, stdin: BinaryIO, as_text: bool = True) -> BufferedReade
         raw.close()
         raise
     return raw if unpacked is None else unpacked
+
+
+def unpacked_of(raw: BufferedReader, head: bytes) -> BufferedReader | None:
+    """The content of a packed file, which is told by its first bytes; `None`: it is not packed."""
+    if head.startswith(_GZIP):
+        return _Unpacked(gzip.GzipFile(fileobj=raw, mode="rb"), raw)
+    if head.startswith(_BZIP2):
+        return _Unpacked(bz2.BZ2File(raw), raw)
+    return _Unpacked(lzma.LZMAFile(raw), raw) if head.startswith(_XZ) else None
 
 
 def written_at(place: Place) -> datetime | None:
@@ -153,14 +162,6 @@ def _is_no_text(place: Place, head: bytes) -> bool:
         return bool(head) and place.path is not None and not place.path.is_file()
     wrong = head.decode("utf-8", "replace").count("\ufffd")
     return wrong > len(head) // 10 and sum(byte in _CONTROLS for byte in head) > len(head) // 50
-
-
-def _unpacked(raw: BufferedReader, head: bytes) -> BufferedReader | None:
-    if head.startswith(_GZIP):
-        return _Unpacked(gzip.GzipFile(fileobj=raw, mode="rb"), raw)
-    if head.startswith(_BZIP2):
-        return _Unpacked(bz2.BZ2File(raw), raw)
-    return _Unpacked(lzma.LZMAFile(raw), raw) if head.startswith(_XZ) else None
 
 
 def _files(folder: Path) -> Iterator[Path]:

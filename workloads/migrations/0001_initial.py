@@ -128,6 +128,15 @@ class Migration(migrations.Migration):
                     ),
                 ),
                 (
+                    "dump_patterns",
+                    models.JSONField(
+                        blank=True,
+                        default=list,
+                        help_text="Patterns of Flight Recorder dumps below the log roots, e.g. /dumps/%j/nccl_trace_rank_%t",
+                        validators=[workloads.validators.log_patterns],
+                    ),
+                ),
+                (
                     "detector_limits",
                     models.JSONField(
                         blank=True,

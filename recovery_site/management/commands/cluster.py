@@ -47,8 +47,7 @@ class Command(BaseCommand):
         add.add_argument("--environment", default="default", help="matched by the controller's environmentPattern")
         _add_scheduler_arguments(add)
         add.add_argument("--partition", action="append", default=[], help="watch only this one; may be repeated")
-        add.add_argument("--log-root", action="append", default=[], help="folder below which logs may be read")
-        add.add_argument("--log-pattern", action="append", default=[], help="e.g. /logs/%%u/%%x_%%j_%%t.log")
+        _add_file_arguments(add)
         _add_store_arguments(add)
         _add_metrics_arguments(add)
         add.add_argument("--limit", action="append", default=[], metavar="NAME=SECONDS", help="a detector limit")
@@ -102,6 +101,7 @@ class Command(BaseCommand):
             partitions=options["partition"],
             log_roots=options["log_root"],
             log_patterns=options["log_pattern"],
+            dump_patterns=options["dumps"],
             log_store=options["log_store"],
             log_store_address=options["log_store_address"],
             log_store_job_lines=options["job_lines"],
@@ -252,6 +252,14 @@ def _add_scheduler_arguments(add: ArgumentParser) -> None:
     add.add_argument("--ssh", default="", metavar="USER@HOST", help="run the scheduler's commands there")
     add.add_argument("--push", action="store_true", help="run none: its controller pushes what it lists")
     add.add_argument("--ssh-credential", default="", metavar="NAME", help="files in the credentials folder")
+
+
+def _add_file_arguments(add: ArgumentParser) -> None:
+    add.add_argument("--log-root", action="append", default=[], help="folder below which logs may be read")
+    add.add_argument("--log-pattern", action="append", default=[], help="e.g. /logs/%%u/%%x_%%j_%%t.log")
+    add.add_argument(
+        "--dumps", action="append", default=[], metavar="PATTERN", help="e.g. /dumps/%%j/nccl_trace_rank_%%t"
+    )
 
 
 def _add_store_arguments(add: ArgumentParser) -> None:
