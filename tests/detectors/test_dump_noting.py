@@ -15,6 +15,7 @@ from audit.models import AuditEvent
 from detectors.attribution.replaying import judged_again
 from detectors.attribution.standstill import standstill_of
 from detectors.diagnosing.accounting import Told
+from detectors.diagnosing.naming import NameReader
 from detectors.diagnosing.reading import Asked, read
 from detectors.dump_files import LARGEST_FILE, Spending
 from detectors.dump_noting import MEMORY, NUMBERS_KEPT
@@ -118,6 +119,29 @@ class TestTheSameCulprit:
             judgement.happened_at,
         )
         assert collect_facts(again(attempt)).witnesses.recorded == answer.diagnosis.facts.witnesses.recorded
+
+    def test_the_path_tells_the_nodes(self, tmp_path: Path) -> None:
+        attempt = site(tmp_path, "dumps/%N/nccl_trace_rank_%t")
+        for rank in range(WORLD):
+            folder = tmp_path / "dumps" / f"n0{rank // 3 + 1}"
+            folder.mkdir(parents=True, exist_ok=True)
+            put(folder / f"nccl_trace_rank_{rank}", pickled(dump(never_joined(rank), WORLD)))
+        verdict = judged(attempt)
+        told = Told(
+            state=JobState.FAILED,
+            started_at=START,
+            ended_at=ENDED,
+            exit_code=0,
+            exit_signal=6,
+            nodes=tuple(attempt.nodes),
+        )
+        names = NameReader("%N/nccl_trace_rank_%t")
+        answer = read(Asked([str(tmp_path / "dumps")], told, names, NOW, io.BytesIO()))
+        assert verdict is not None and answer.diagnosis is not None
+        theirs = [(one.host, one.role) for one in answer.diagnosis.judgement.implicated]
+        assert [(one["host"], one["role"]) for one in verdict.implicated] == theirs
+        assert standstill_of(collect_facts(again(attempt))) == standstill_of(answer.diagnosis.facts)
+        assert "n02" in {host for host, _role in theirs}
 
     def test_a_stored_verdict_is_computed_again_to_the_byte(self, tmp_path: Path) -> None:
         attempt = site(tmp_path)
