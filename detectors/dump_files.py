@@ -23,6 +23,7 @@ log = logging.getLogger(__name__)
 FILES_AT_ONCE = 512  # read by one judgement
 BYTES_AT_ONCE = 128 << 20  # unpacked, by one judgement
 LARGEST_FILE = 16 << 20  # bytes, unpacked; the recorder's default of 2,000 entries takes 1 to 10 MB
+MOST_THINGS = 2_000_000  # that one dump is built of: 20,000 entries; at most about 3 s and 200 MiB
 SECONDS_AT_ONCE = 2.0  # of one judgement; a dump of 2,000 entries takes 0.06 s
 SECONDS_OF_ALL = 4.0  # of all judgements of one sweep
 _XZ = b"\xfd7zXZ\x00"  # whoever unpacks it makes room for as much as the file asks for
@@ -162,7 +163,7 @@ def _read(path: str, hints: Hints, status: os.stat_result, asked: Asked) -> tupl
             return f"a dump may have {LARGEST_FILE >> 20} MiB", len(content)
         if not looks_recorded(content[:PEEK]):
             return "it is no dump of the Flight Recorder", len(content)
-        return recording(content, path, hints.rank, hints.host or ""), len(content)
+        return recording(content, path, hints.rank, hints.host or "", MOST_THINGS), len(content)
     except (Unreadable, BadDump) as error:
         return str(error), len(content)
     except BROKEN:

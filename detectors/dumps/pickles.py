@@ -57,25 +57,26 @@ class BadDump(ValueError):
     """It is not read; the message is a part of a sentence, without the file's name."""
 
 
-def values_of(content: bytes, unneeded: Collection[str] = ()) -> Any:
+def values_of(content: bytes, unneeded: Collection[str] = (), most: int = MOST_THINGS) -> Any:
     """The value of a pickle (protocols 2 to 5) of builtin containers and scalars. Raises `BadDump`.
 
     `unneeded`: keys whose lists need not be built. They are passed over, and empty then, where one look at them is
     enough; others are built all the same. Where what was passed over is spoken of again, all is built.
+    `most`: opcodes that are followed.
     """
     if len(content) > LARGEST:
         raise BadDump(f"a dump may have {LARGEST >> 20} MiB")
     if unneeded:
         try:
-            return _value_of(content, unneeded)
+            return _value_of(content, unneeded, most)
         except BadDump:
             pass
-    return _value_of(content, ())
+    return _value_of(content, (), most)
 
 
-def _value_of(content: bytes, unneeded: Collection[str]) -> Any:
+def _value_of(content: bytes, unneeded: Collection[str], most: int) -> Any:
     try:
-        return _Machine(content, unneeded).run()
+        return _Machine(content, unneeded, most).run()
     except (IndexError, KeyError, struct.error):
         raise BadDump(BROKEN) from None
 
@@ -83,8 +84,9 @@ def _value_of(content: bytes, unneeded: Collection[str]) -> Any:
 class _Machine:
     """The stack, the marks in it, and what was remembered by number."""
 
-    def __init__(self, content: bytes, unneeded: Collection[str]) -> None:
+    def __init__(self, content: bytes, unneeded: Collection[str], most: int) -> None:
         self.content = content
+        self._most = most
         self.at = 0
         self.stack: list[Any] = []
         self.marks: list[int] = []
@@ -95,7 +97,7 @@ class _Machine:
         """To the end."""
         content, memo, stack, marks, steps = self.content, self.memo, self.stack, self.marks, _STEPS
         unneeded = self._unneeded
-        at, push, left = 0, stack.append, min(len(content), MOST_THINGS)
+        at, push, left = 0, stack.append, min(len(content), self._most)
         for _ in range(left):
             code = content[at]
             at += 1
@@ -131,7 +133,7 @@ class _Machine:
                     return self._last(code)
                 step(self)
                 at = self.at
-        raise BadDump("the pickle builds too much" if left == MOST_THINGS else BROKEN)
+        raise BadDump("the pickle builds too much" if left == self._most else BROKEN)
 
     def _last(self, code: int) -> Any:
         """The end, or what no dump has."""

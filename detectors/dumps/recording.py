@@ -15,7 +15,7 @@ from typing import Any
 
 from detectors.catalogue.numerals import LARGEST as LARGEST_NUMBER
 from detectors.catalogue.numerals import whole
-from detectors.dumps.pickles import LARGEST, BadDump, values_of
+from detectors.dumps.pickles import LARGEST, MOST_THINGS, BadDump, values_of
 from detectors.dumps.states import ALL, COMPLETED, SCHEDULED
 
 MOST_ENTRIES = 200_000  # of one dump, a hundred times the default
@@ -55,9 +55,14 @@ def rank_of(name: str) -> int | None:
     return whole(found[1]) if found is not None else None
 
 
-def recording(content: bytes, name: str, rank: int | None = None, host: str = "") -> Recording:
-    """What a dump tells. `rank` and `host`: what is known of the file; else its name tells. Raises `BadDump`."""
-    values = _values(content)
+def recording(
+    content: bytes, name: str, rank: int | None = None, host: str = "", most: int = MOST_THINGS
+) -> Recording:
+    """What a dump tells. `rank` and `host`: what is known of the file; else its name tells. Raises `BadDump`.
+
+    `most`: things that it may be built of, which bounds time and memory: 8 million take about 10 s and 600 MiB.
+    """
+    values = _values(content, most)
     if not isinstance(values, dict) or not isinstance(values.get("entries", []), list):
         raise BadDump("it is no dump of the Flight Recorder")
     if not {"entries", "pg_config", "pg_status"} & set(values):
@@ -75,11 +80,13 @@ def recording(content: bytes, name: str, rank: int | None = None, host: str = ""
     return Recording(own, rows, groups, at, _summary(own, rows))
 
 
-def _values(content: bytes) -> Any:
+def _values(content: bytes, most: int) -> Any:
     if content[:1] == b"\x80":
-        return values_of(content, UNNEEDED)
+        return values_of(content, UNNEEDED, most)
     if len(content) > LARGEST:
         raise BadDump(f"a dump may have {LARGEST >> 20} MiB")
+    if sum(map(content.count, (b",", b"[", b"{"))) > most:
+        raise BadDump("the JSON builds too much")
     try:
         return json.loads(content.decode("utf-8", "replace"))
     except (ValueError, RecursionError):

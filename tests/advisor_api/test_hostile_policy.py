@@ -181,7 +181,7 @@ class TestCrowds:
     def test_nor_their_verdicts(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(tasks, "JUDGED_AT_ONCE", 3)
         cluster, asked = a_cluster(), []
-        monkeypatch.setattr(tasks, "judge", lambda attempt, now: asked.append(attempt.job.number))
+        monkeypatch.setattr(tasks, "judge", lambda attempt, *_more: asked.append(attempt.job.number))
         for number in [*range(1, 9), 50]:
             user = "tess" if number == 50 else "crowd"
             an_attempt(a_job(cluster, number, user=user), judge_due_at=NOW - seconds(60 - number))

@@ -286,11 +286,13 @@ class TestHostile:
             (b"epoch 3\n", "it is no dump"),
             (b'{"entries": [' + b"[" * 100_000, "damaged"),
             (gzip.compress(b'{"entries": [' + b" " * (LARGEST_FILE + 1)), "a dump may have 16 MiB"),
+            (b'{"entries": [' + b"[]," * 2_000_000 + b"[]]}", "the JSON builds too much"),
+            (b"\x80\x02}(X\x07\x00\x00\x00entries](" + b"}" * 2_000_000 + b"eu.", "the pickle builds too much"),
             (gzip.compress(written(dump(trained(5), WORLD)))[:60], "breaks off"),
             (b"\xfd7zXZ\x00" + b"\0" * 50, "packed with xz"),
             (pickled(dump(trained(5), WORLD))[:-40], "breaks off"),
         ],
-        ids=["empty", "text", "nested", "bomb", "half packed", "xz", "half"],
+        ids=["empty", "text", "nested", "bomb", "much JSON", "much pickle", "half packed", "xz", "half"],
     )
     def test_other_content(self, content: bytes, why: str, attempt: Attempt) -> None:
         put(place(attempt) / "nccl_trace_rank_12", content)

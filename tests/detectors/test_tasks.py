@@ -111,10 +111,10 @@ class TestDoors:
         attempts = [end(make_attempt(cluster), judge_due_at=now() - timedelta(seconds=n)) for n in (2, 1)]
         real = tasks.judge
 
-        def breaking(attempt: Attempt, at: datetime) -> Any:
+        def breaking(attempt: Attempt, at: datetime, *more: Any) -> Any:
             if attempt == attempts[0]:
                 raise ZeroDivisionError
-            return real(attempt, at)
+            return real(attempt, at, *more)
 
         with mock.patch.object(tasks, "judge", breaking):
             tasks.judge_due()
@@ -128,10 +128,10 @@ class TestDoors:
         attempts = [end(make_attempt(cluster), judge_due_at=now() - timedelta(seconds=n)) for n in (3, 2, 1)]
         real = tasks.judge
 
-        def breaking(attempt: Attempt, at: datetime) -> Any:
+        def breaking(attempt: Attempt, at: datetime, *more: Any) -> Any:
             if attempt != attempts[2]:
                 raise ZeroDivisionError
-            return real(attempt, at)
+            return real(attempt, at, *more)
 
         monkeypatch.setattr(tasks, "judge", breaking)
         tasks.judge_due()
