@@ -144,6 +144,16 @@ def test_a_cluster_with_a_log_store_is_added(capsys: pytest.CaptureFixture[str])
     assert "cannot see the log store: no answer" in said(capsys, "list")
 
 
+def test_a_cluster_with_dumps_is_added(capsys: pytest.CaptureFixture[str]) -> None:
+    where = "/shared/dumps/%j/nccl_trace_rank_%t"
+    with pytest.raises(CommandError, match="dump_patterns: Dumps are read below log_roots only"):
+        call_command("cluster", "add", "beta", "--dumps", where)
+    with pytest.raises(CommandError, match="is not a usable path pattern"):
+        call_command("cluster", "add", "beta", "--log-root", "/shared/dumps", "--dumps", "x" * 1025)
+    said(capsys, "add", "beta", "--log-root", "/shared/dumps", "--dumps", where)
+    assert Cluster.objects.get(name="beta").dump_patterns == [where]
+
+
 def test_a_cluster_with_metrics_is_added(capsys: pytest.CaptureFixture[str]) -> None:
     told = ("--metrics-address", "https://prometheus.example.org:9090", "--metrics-selector", 'cluster="a"')
     said(capsys, "add", "beta", *told, "--metrics-label", "node=host", "--metrics-credential", "reader")
