@@ -23,6 +23,10 @@ BROKEN = 2  # up to this tier a symptom names broken hardware, which no command 
 OF_NODES = ("slurm.io_err", "slurm.launch_fail", "slurm.reason_down")
 """What the scheduler says of nodes as soon as it takes down a step; a node failure it says for no command."""
 
+ENDS_AN_ATTEMPT = ("slurm.requeue", "slurm.cancelled")
+"""What the scheduler says once in the life of an attempt, with the local time of a node, in whatever zone: where the
+attempt still ran when we announced our command, it speaks of that command."""
+
 
 class _Timed(Protocol):
     @property
@@ -53,6 +57,8 @@ def follows(symptom: Symptom, attempt: AttemptFacts) -> bool:
         return False
     if tier_of(symptom).number <= BROKEN and not symptom.signature.startswith(OF_NODES):
         return False
+    if symptom.signature in ENDS_AN_ATTEMPT:
+        return True
     doubt = CLOCK_DOUBT if symptom.layer is Layer.SCHEDULER else TICK if symptom.basis == "file" else timedelta(0)
     return symptom.happened_at >= attempt.command_at - doubt
 

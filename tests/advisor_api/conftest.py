@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from django.contrib.auth.models import Permission, User
+from django.core.cache import cache
 from django.test import Client
 from django.utils import timezone
 
@@ -63,6 +64,12 @@ class Api:
 
     def put(self, path: str, body: Any, as_: str = "controller") -> Answer:
         return self.ask("PUT", path, as_, body)
+
+
+@pytest.fixture(autouse=True)
+def nobody_asked_before() -> None:
+    """How often somebody asks is counted over tests, too."""
+    cache.clear()
 
 
 @pytest.fixture

@@ -260,7 +260,10 @@ class TestOurOwnCommand:
     def hanging(self, attempt: Attempt) -> Attempt:
         """It trained, a watchdog spoke, it was judged, and a controller announced a command."""
         start = now() - timedelta(seconds=8)
-        Log.of(attempt).write(*(megatron(n, start + timedelta(seconds=n)) for n in range(1, 6)), WATCHDOG)
+        spoke_at = now() - timedelta(seconds=1)  # well before the command: a file's time is that of a tick
+        Log.of(attempt).write(
+            *(megatron(n, start + timedelta(seconds=n)) for n in range(1, 6)), WATCHDOG, at=spoke_at
+        )
         read_attempt(again(attempt), now())
         assert judge(again(attempt), now()) is not None
         Attempt.objects.filter(pk=attempt.pk).update(command_at=now())

@@ -32,6 +32,7 @@ def test_the_next_moment_is_on_the_grid(kind: type[Beat], now: float, due: float
 
 def test_no_rhythm_is_finer_than_that_of_the_product() -> None:
     assert {kind.__name__: kind.every for kind in BEATS} == {
+        "SettingRight": 5.0,
         "Observing": 0.5,
         "Reading": 1.0,
         "Judging": 1.0,
