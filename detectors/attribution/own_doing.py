@@ -24,8 +24,8 @@ OF_NODES = ("slurm.io_err", "slurm.launch_fail", "slurm.reason_down")
 """What the scheduler says of nodes as soon as it takes down a step; a node failure it says for no command."""
 
 ENDS_AN_ATTEMPT = ("slurm.requeue", "slurm.cancelled")
-"""What the scheduler says once in the life of an attempt, with the local time of a node, in whatever zone. Where the
-attempt still ran when we announced our command, it speaks of that command."""
+"""What the scheduler says once in the life of an attempt, with the local time of a node, in whatever zone. Where
+the attempt still ran when we announced our command, it speaks of that command."""
 
 
 class _Timed(Protocol):
