@@ -270,13 +270,13 @@ def test_a_look_that_is_due_later_is_not_lost(attempt: Attempt) -> None:
     assert again(attempt).judge_due_at == last
 
 
-@pytest.mark.django_db(transaction=True)
 def back_from_outside() -> None:
     until = time.monotonic() + 60
     while time.monotonic() < until and PLACES.taken:
         time.sleep(0.05)
 
 
+@pytest.mark.django_db(transaction=True)
 def test_nobody_waits_for_an_answer(attempt: Attempt, outside: Outside) -> None:
     make_provider(attempt, outside.at("silent"), name="slow", timeout_seconds=5)
     make_provider(attempt, outside.at("right"), name="quick", timeout_seconds=20)
