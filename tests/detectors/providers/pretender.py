@@ -48,6 +48,10 @@ class Door(BaseHTTPRequestHandler):
         ids = {name: body[name] for name in ("question", "workload_id") if name in body}
         self.send(json.dumps({**ids, **Door.reply}).encode())
 
+    def as_thoughtful(self, body: dict[str, Any]) -> None:
+        time.sleep(1.5)
+        self.as_right(body)
+
     def as_other(self, _body: dict[str, Any]) -> None:
         self.send(json.dumps({"question": "another", "workload_id": "another", **Door.reply}).encode())
 
