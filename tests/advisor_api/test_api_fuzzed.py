@@ -58,6 +58,8 @@ BEYOND_A_SCHEMA = {
     "pushObservation": "a sequence above 0, and what goes with `complete`",
     "reportJob": "jobId or a heimdallJobId that is known; bounded properties",
     "reportMilestone": "an operation that is the one of the recovery",
+    "searchTrail": "a cursor that we gave; either of the ids; a time that there is",
+    "exportTrail": "either of the ids; a time that there is",
     "reportReconciliation": "a disposition that goes with its reason",
 }
 """Where a request that fits the document may still be a 400: a rule that no schema says."""
