@@ -22,6 +22,8 @@ from detectors.diagnosing.sifting import Clock, Row, Sifted, sift
 WORKERS_AT_MOST = 16
 HOSTS_KEPT = 4096
 
+AHEAD = 8  # blocks for each core that are under way: with two, the sifting waited for the folding (measured)
+
 
 @dataclass
 class Stream:
@@ -52,7 +54,7 @@ class Merger:
     ) -> None:
         self._streams, self._pool, self._ask_hosts, self._seen = streams, pool, ask_hosts, seen
         self.many = len(streams)
-        self._ahead = max(1, 2 * (os.cpu_count() or 1) // max(1, len(streams))) if pool else 1
+        self._ahead = max(1, AHEAD * (os.cpu_count() or 1) // max(1, len(streams))) if pool else 1
         self.hosts: dict[str, None] = {}
         self.newest_at: datetime | None = None
         self.size = 0
