@@ -1,37 +1,15 @@
 """Several workers judge failures of one cause at the same moment: is it one incident? On SQLite and on MariaDB."""
 
-import json
-import os
-import subprocess
-import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from lab.stores.stores import Stores
-
-ROOT = Path(__file__).resolve().parents[2]
+from tests.stories import DATABASES, told_by
 
 
-def story(folder: Path, more: dict[str, str]) -> Any:
-    environment = {name: value for name, value in os.environ.items() if not name.startswith("REKINDLE_")}
-    environment |= {"REKINDLE_STATE_DIR": str(folder / "state"), "REKINDLE_LOG_LEVEL": "ERROR", **more}
-    command = [sys.executable, "-m", "tests.detectors.incident_workers"]
-    run = subprocess.run(
-        command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=110, check=False
-    )
-    assert run.returncode == 0, run.stderr[-3000:]
-    return json.loads(run.stdout)
-
-
-@pytest.mark.parametrize("database", ["sqlite", "mariadb"])
+@pytest.mark.parametrize("database", DATABASES)
 def test_one_cause_is_one_incident_whoever_is_first(database: str, tmp_path: Path) -> None:
-    if database == "sqlite":
-        told = story(tmp_path, {})
-    else:
-        with Stores(tmp_path / "stores") as stores:
-            told = story(tmp_path, {"REKINDLE_DATABASE_URL": stores.environment["REKINDLE_DATABASE_URL"]})
+    told = told_by("tests.detectors.incident_workers", tmp_path, database)
     assert told == {
         "open": 1,
         "attempts in it": 8,
