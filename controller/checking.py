@@ -14,8 +14,8 @@ from controller.journal import BadJournal, read_entries
 from controller.plain import Voice, one_line
 from controller.starting import BadStart, check_clock
 from controller.steps import next_step
-from controller.view import Missing, View
-from schedulers.port import JobDetail, NoSuchJob, Scheduler, SchedulerError
+from controller.view import View, look_once
+from schedulers.port import Scheduler, SchedulerError
 
 MOST_SHOWN = 20
 
@@ -106,7 +106,7 @@ class Check:
     def _intentions(self, cluster: ClusterGates, advice: tuple[Advice, ...]) -> None:
         entries = {entry.advice.key: entry for entry in read_entries(self._settings.controller.journal)}
         for item in advice[:MOST_SHOWN]:
-            view = View(item, self._look(item.job), entries.get(item.key), self._now)
+            view = View(item, look_once(self._scheduler, item.job), entries.get(item.key), self._now)
             step = next_step(view)
             decide = start_gate if step.begins else carry_gate
             gate = decide(self._settings, cluster, item, self._now)
@@ -119,14 +119,6 @@ class Check:
                 self._say(one_line(f"{item}: would {step.sentence}, but {gate.sentence}."))
         if len(advice) > MOST_SHOWN:
             self._say(f"{len(advice) - MOST_SHOWN} more advice is not shown.")
-
-    def _look(self, job: int) -> JobDetail | Missing:
-        try:
-            return self._scheduler.job(job)
-        except NoSuchJob:
-            return Missing.GONE
-        except SchedulerError:
-            return Missing.UNKNOWN
 
 
 def main(settings: Settings, options: Namespace) -> int:

@@ -21,8 +21,8 @@ from controller.plain import Voice, log_to
 from controller.starting import BadStart, check_clock
 from controller.steps import next_step
 from controller.token_check import check_token
-from controller.view import Missing, View
-from schedulers.port import JobDetail, NoSuchJob, Scheduler, SchedulerError
+from controller.view import View, look_once
+from schedulers.port import Scheduler, SchedulerError
 from schedulers.slurm.commands import only_reads
 from schedulers.transport import Answer, Transport
 
@@ -80,7 +80,7 @@ class Rehearsal:
             self._voice.once(item.key, f"{item}: {self._said(item, cluster, entries.get(item.key))}")
 
     def _said(self, advice: Advice, cluster: ClusterGates, entry: Entry | None) -> str:
-        view = View(advice, self._look(advice.job), entry, self._clock.now())
+        view = View(advice, look_once(self._scheduler, advice.job), entry, self._clock.now())
         step = next_step(view)
         if step.action is None:
             return f"would {'report' if step.disposition else 'wait'}: {step.sentence}"
@@ -94,14 +94,6 @@ class Rehearsal:
         except SchedulerError as error:
             return f"would {step.sentence}, but the scheduler does not take part: {error.reason}"
         raise AssertionError("a command was sent")
-
-    def _look(self, job: int) -> JobDetail | Missing:
-        try:
-            return self._scheduler.job(job)
-        except NoSuchJob:
-            return Missing.GONE
-        except SchedulerError:
-            return Missing.UNKNOWN
 
 
 def main(settings: Settings, options: Namespace) -> int:

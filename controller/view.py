@@ -9,7 +9,7 @@ from functools import cached_property
 from controller.advice import Advice
 from controller.entries import NOT_YET, Action, Doing, Entry
 from controller.mark import AdminComment, Mark, read_comment
-from schedulers.port import JobDetail, JobRow
+from schedulers.port import JobDetail, JobRow, NoSuchJob, Scheduler, SchedulerError
 from schedulers.states import JobState
 
 SETTLE = timedelta(seconds=5)  # a hung slurmctld carries out what it was asked right after it answers again
@@ -23,6 +23,16 @@ class Missing(enum.Enum):
 
     UNKNOWN = "the scheduler did not answer"
     GONE = "the scheduler does not know the job"
+
+
+def look_once(scheduler: Scheduler, job: int) -> JobDetail | Missing:
+    """The job in full, or why not, by one look. Only the loop, which looks again, doubts that a job is gone."""
+    try:
+        return scheduler.job(job)
+    except NoSuchJob:
+        return Missing.GONE
+    except SchedulerError:
+        return Missing.UNKNOWN
 
 
 @dataclass(frozen=True)
