@@ -1,0 +1,144 @@
+"""What stands on the page of one job?"""
+
+from advisor_api.models import Exclusion
+from console.advice_lines import advice_on, excluded_on, rules_said
+from console.asking import Asked
+from console.contexts import Context
+from console.evidence import judgement_of, quotes_from
+from console.in_short import in_short
+from console.job_rows import (
+    anomalies_of,
+    attempts_of,
+    checkpoint_times,
+    corrections_of,
+    end_of,
+    events_of,
+    excerpts_of,
+    left_alone,
+    place_of,
+    points_of,
+    questions_on,
+    run_time,
+    state_of,
+    throughput_of,
+    verdicts_of,
+    wishes_of,
+)
+from console.job_timeline import event_anchor, job_timeline
+from console.mark_kind import MARKED, MarkKind
+from console.recovery import failure_before, sequence_of, sequences_of, stations_of
+from console.sparkline import sparkline
+from detectors.catalogue.kind import AnomalyKind
+from workloads.phase import Phase
+
+_MARKS = {event_type.value: kind for event_type, kind in MARKED.items()}
+
+
+def job_summary(asked: Asked) -> Context:
+    """State, progress and owner of a job at a glance."""
+    attempts = attempts_of(asked.the_job)
+    newest = attempts[-1] if attempts else None
+    points = points_of(newest) if newest else []
+    seconds = [point.step_seconds for point in points if point.step_seconds is not None]
+    return {
+        "job": asked.the_job,
+        "cluster": asked.the_cluster,
+        "attempts": attempts,
+        "newest": newest,
+        "state": state_of(newest) if newest else None,
+        "phase": Phase(newest.phase) if newest else None,
+        "ended_at": end_of(newest) if newest else None,
+        "run_time": run_time(newest, asked.now) if newest else None,
+        "best_checkpoint": max((a.last_checkpoint_step or 0 for a in attempts), default=0),
+        "throughput": throughput_of(points),
+        "place": place_of(newest) if newest else "",
+        "sparkline": sparkline(seconds, newest.baseline_step_seconds if newest else None),
+        "wishes": [] if asked.the_job.opt_in_error else wishes_of(asked.the_job),
+        "short": in_short(
+            attempts,
+            advice_on(asked.the_job, asked.now),
+            verdicts_of(attempts),
+            left_alone(asked.the_job, asked.the_cluster),
+        ),
+    }
+
+
+def job_lanes(asked: Asked) -> Context:
+    """The picture of a job: attempts as lanes on one time axis."""
+    job, cluster = asked.the_job, asked.the_cluster
+    attempts = attempts_of(job)
+    picture = job_timeline(attempts, events_of(job, cluster), checkpoint_times(job, cluster), asked.now)
+    return {"timeline": picture, "kinds": list(MarkKind)}
+
+
+def job_recovery(asked: Asked) -> Context:
+    """What was found, concluded, advised and reached, attempt by attempt, the newest first."""
+    job = asked.the_job
+    attempts = attempts_of(job)
+    verdicts, anomalies, excerpts = verdicts_of(attempts), anomalies_of(attempts), excerpts_of(attempts)
+    lines = advice_on(job, asked.now)
+    asked_outside = questions_on(attempts)
+    alone, corrected = left_alone(job, asked.the_cluster), corrections_of(job, asked.the_cluster)
+    stories = []
+    for attempt in reversed(attempts):
+        copies = excerpts.get(attempt.pk, [])
+        seen = anomalies.get(attempt.pk, [])
+        verdict = verdicts.get(attempt.pk)
+        advice = [line for line in lines if line.advice.attempt_id == attempt.pk]
+        sequences = [sequence for line in advice if (sequence := sequence_of(line.advice))]
+        why_not = None if advice else alone.get(attempt.index)
+        if not (seen or verdict or advice or why_not):
+            continue
+        stories.append(
+            {
+                "attempt": attempt,
+                "anomalies": [(a, AnomalyKind(a.kind), quotes_from(a.evidence, copies)) for a in seen],
+                "judgement": judgement_of(verdict, seen, copies) if verdict else None,
+                "advice": advice[::-1],
+                "corrections": corrected.get(attempt.index, []),
+                "outside": asked_outside.get(attempt.pk, []),
+                "why_not": why_not,
+                "why_not_rules": rules_said(why_not.payload.get("trace")) if why_not else (),
+                "recoveries": [stations_of(sequence) for sequence in sequences],
+            }
+        )
+    blind = bool(attempts and attempts[-1].blind_since)
+    return {"stories": stories, "job": job, "cluster": asked.the_cluster, "blind": blind}
+
+
+def job_attempts(asked: Asked) -> Context:
+    """Nodes, times and ends of each attempt; what was excluded and why; where a log cannot be read."""
+    job = asked.the_job
+    attempts = attempts_of(job)
+    excluded = excluded_on(job)
+    nodes = {node for names in excluded.values() for node in names}
+    exclusions = Exclusion.objects.filter(cluster=asked.the_cluster, node__in=nodes, lifted_at=None)
+    copies = excerpts_of(attempts)
+    rows = [
+        {
+            "attempt": attempt,
+            "state": state_of(attempt),
+            "ended_at": end_of(attempt),
+            "run_time": run_time(attempt, asked.now),
+            "excluded": excluded.get(attempt.pk, []),
+            "copies": copies.get(attempt.pk, []),
+        }
+        for attempt in reversed(attempts)
+    ]
+    return {"rows": rows, "exclusions": list(exclusions[:50]), "job": job, "cluster": asked.the_cluster}
+
+
+def job_events(asked: Asked) -> Context:
+    """Everything that happened to a job, in order, with who did it and how long after the failure."""
+    job, cluster = asked.the_job, asked.the_cluster
+    sequences = sequences_of(job)
+    rows = [
+        {
+            "event": event,
+            "anchor": event_anchor(event),
+            "failed_at": failure_before(event.at, sequences),
+            "mark": _MARKS.get(event.type),
+        }
+        for event in events_of(job, cluster)
+    ]
+    return {"rows": rows}
