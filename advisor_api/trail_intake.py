@@ -25,7 +25,7 @@ from audit.models import AuditEvent
 from audit.trail import Actor, Entry, Subject, record
 from detectors.catalogue.masking import masked, masked_json
 from workloads.models import Attempt, Cluster
-from workloads.subjects import subject_of, subject_of_cluster
+from workloads.subjects import subject_of_cluster
 
 PAYLOAD_LIMIT = 16384  # characters of one payload as JSON
 AHEAD = timedelta(days=1)
@@ -66,6 +66,14 @@ class Source:
     may_act: bool
 
 
+@dataclass(frozen=True)
+class _Known:
+    """What is stored of the attempts that events name; the rows only where a controller begins to act."""
+
+    subjects: Mapping[UUID, Subject]
+    to_begin: Mapping[UUID, Attempt]
+
+
 def take_in(source: Source, events: Sequence[Reported | str], now: datetime) -> Taken:
     """Store the events, each once by its key; a `str` stands for one that was unreadable, and says why.
 
@@ -85,13 +93,13 @@ def take_in(source: Source, events: Sequence[Reported | str], now: datetime) -> 
 def _take_in(source: Source, events: Sequence[Reported | str], now: datetime) -> Taken:
     keys = {scoped_key(source.cluster, event.key) for event in events if not isinstance(event, str)}
     stored = set(AuditEvent.objects.filter(producer_key__in=keys).values_list("producer_key", flat=True))
-    attempts = _attempts(source.cluster, events)
+    known = _Known(_subjects(source.cluster, events), _to_begin(source, events))
     entries, rejected, accepted = [], [], 0
     for index, event in enumerate(events):
         try:
             key = _key(source, event)
             if key not in stored:
-                entries.append(_entry(source, attempts, event, key, now))
+                entries.append(_entry(source, known, event, key, now))
                 stored.add(key)
             accepted += 1
         except Bad as error:
@@ -106,26 +114,41 @@ def _key(source: Source, event: Reported | str) -> str:
     return scoped_key(source.cluster, event.key)
 
 
-def _attempts(cluster: Cluster, events: Sequence[Reported | str]) -> dict[UUID, Attempt]:
+def _subjects(cluster: Cluster, events: Sequence[Reported | str]) -> dict[UUID, Subject]:
+    """What the events speak of, without the rows themselves: there may be as many as there are events."""
     wanted = {event.heimdall_id for event in events if not isinstance(event, str) and event.heimdall_id}
-    rows = Attempt.objects.select_related("job__cluster").filter(heimdall_id__in=wanted, job__cluster=cluster)
+    rows = Attempt.objects.filter(heimdall_id__in=wanted, job__cluster=cluster)
+    columns = rows.values_list("job__number", "job__epoch", "index", "heimdall_id")
+    return {row[-1]: Subject(cluster.name, *row) for row in columns}
+
+
+def _to_begin(source: Source, events: Sequence[Reported | str]) -> dict[UUID, Attempt]:
+    wanted = {event.heimdall_id for event in events if not isinstance(event, str) and _begins(source, event)}
+    if not wanted:
+        return {}
+    rows = Attempt.objects.select_related("job__cluster").filter(
+        heimdall_id__in=wanted, job__cluster=source.cluster
+    )
     return {attempt.heimdall_id: attempt for attempt in rows}
 
 
-def _entry(
-    source: Source, attempts: Mapping[UUID, Attempt], event: Reported | str, key: str, now: datetime
-) -> Entry:
+def _begins(source: Source, event: Reported) -> bool:
+    intends = source.may_act and event.type == EventType.INTENT.value and event.producer == "controller"
+    return intends and event.heimdall_id is not None and _generation(event.payload) is not None
+
+
+def _entry(source: Source, known: _Known, event: Reported | str, key: str, now: datetime) -> Entry:
     if isinstance(event, str):
         raise Bad(event)
-    attempt = attempts.get(event.heimdall_id) if event.heimdall_id else None
-    if event.heimdall_id and attempt is None:
+    subject = known.subjects.get(event.heimdall_id) if event.heimdall_id else subject_of_cluster(source.cluster)
+    if subject is None:
         raise Bad(f"heimdallJobId {event.heimdall_id} is not known on {source.cluster.name}.")
     if len(json.dumps(event.payload)) > PAYLOAD_LIMIT:
         raise Bad(f"payload is longer than {PAYLOAD_LIMIT} characters.")
     type_ = OWN_TYPES.get(event.type, EventType.CLIENT) if source.may_act else EventType.CLIENT
     generation = _generation(event.payload)
-    subject = subject_of(attempt) if attempt else subject_of_cluster(source.cluster)
-    if type_ is EventType.INTENT and event.producer == "controller" and attempt and generation is not None:
+    if generation is not None and event.heimdall_id in known.to_begin and _begins(source, event):
+        attempt = known.to_begin[event.heimdall_id]
         _may_begin(attempt, generation)
         note_command(attempt, now, now)
     return Entry(
