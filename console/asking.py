@@ -27,6 +27,8 @@ class Scope(Word):
     JOBS = "jobs", "A list of jobs"
     CLUSTER = "cluster", "One cluster"
     JOB = "job", "One job"
+    NODE = "node", "One node"
+    LIST = "list", "A list with filters in its address"
 
 
 @dataclass(frozen=True)
@@ -34,6 +36,7 @@ class Asked:
     """What a panel is asked for. `may`: the permissions of the asking person that change what is shown.
 
     `standing`: of a cluster's nodes only those in this field (`advisor_api.node_standing`); empty: all.
+    `node`: the name of a node of the cluster. `query`: the filters of a list as its address has them, bounded.
     """
 
     now: datetime
@@ -42,10 +45,12 @@ class Asked:
     job: Job | None = None
     wanted: Wanted = field(default_factory=Wanted)
     standing: str = ""
+    node: str = ""
+    query: str = ""
 
     @property
     def the_cluster(self) -> Cluster:
-        """The cluster; only for panels of scope CLUSTER or JOB."""
+        """The cluster; only for panels of scope CLUSTER, NODE or JOB."""
         if self.cluster is None:
             raise LookupError("a panel of this scope speaks of no cluster")
         return self.cluster
@@ -64,6 +69,10 @@ def key_of(scope: Scope, asked: Asked) -> str:
         return job_topic(asked.the_cluster.name, asked.the_job.number, asked.the_job.epoch)
     if scope is Scope.CLUSTER:
         return f"{cluster_topic(asked.the_cluster.name)} {asked.standing}".rstrip()
+    if scope is Scope.NODE:
+        return f"{cluster_topic(asked.the_cluster.name)} node {asked.node}"
+    if scope is Scope.LIST:
+        return asked.query
     return asked.wanted.address(before=asked.wanted.before) if scope is Scope.JOBS else ""
 
 
@@ -71,7 +80,7 @@ def topics_of(scope: Scope, asked: Asked) -> tuple[str, ...]:
     """The topics whose frames make a panel fetch itself again."""
     if scope is Scope.JOB:
         return key_of(scope, asked), gates_topic(asked.the_cluster.name)
-    return (cluster_topic(asked.the_cluster.name),) if scope is Scope.CLUSTER else (OVERVIEW,)
+    return (cluster_topic(asked.the_cluster.name),) if scope in {Scope.CLUSTER, Scope.NODE} else (OVERVIEW,)
 
 
 def version_of(scope: Scope, asked: Asked) -> str:
@@ -112,4 +121,6 @@ _VERSIONS: dict[Scope, Callable[[Asked], list[Any]]] = {
     Scope.JOBS: _site_version,
     Scope.CLUSTER: _cluster_version,
     Scope.JOB: _job_version,
+    Scope.NODE: _cluster_version,
+    Scope.LIST: _site_version,
 }

@@ -97,6 +97,10 @@ def address_of(panel: Panel, asked: Asked) -> str:
     if panel.scope is Scope.CLUSTER:
         chosen = f"?nodes={asked.standing}" if asked.standing else ""
         return reverse("cluster-panel", args=[panel.name, asked.the_cluster.name]) + chosen
+    if panel.scope is Scope.NODE:
+        return reverse("node-panel", args=[panel.name, asked.the_cluster.name, asked.node])
+    if panel.scope is Scope.LIST:
+        return reverse("panel", args=[panel.name]) + (f"?{asked.query}" if asked.query else "")
     return reverse("panel", args=[panel.name]) + (key_of(panel.scope, asked) if panel.scope is Scope.JOBS else "")
 
 

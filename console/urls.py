@@ -44,7 +44,14 @@ class WholeNumber(ClusterName):
         return str(value)
 
 
+class NodeName(ClusterName):
+    """The name of a node in an address: whatever the scheduler said it was, a slash or a line end too."""
+
+    regex = r"[\s\S]{1,255}"
+
+
 register_converter(ClusterName, "cluster")
+register_converter(NodeName, "node")
 register_converter(WholeNumber, "whole")
 
 _JOB = "<cluster:cluster>/<whole:number>/<whole:epoch>"
@@ -75,4 +82,5 @@ urlpatterns = [
     path("panels/<slug:name>", panel.panel, name="panel"),
     path("panels/<slug:name>/<cluster:cluster>", panel.panel, name="cluster-panel"),
     path(f"panels/<slug:name>/{_JOB}", panel.panel, name="job-panel"),
+    path("panels/<slug:name>/<cluster:cluster>/node/<node:node>", panel.panel, name="node-panel"),
 ]

@@ -13,14 +13,17 @@ from audit.models import AuditEvent
 from console.asking import Asked
 from console.job_list import read_wanted
 from console.panels import PANELS, place
-from workloads.models import Cluster, Job
+from workloads.models import Cluster, Job, Node
 
+QUERY_LIMIT = 1500  # characters of the filters of a list
 SHAPING = frozenset().union(*(panel.permissions for panel in PANELS))
 """Permissions that change the look of some panel."""
 
 
-def asked_of(request: HttpRequest, cluster: str = "", number: int | None = None, epoch: int | None = None) -> Asked:
-    """What is asked for; 404 when there is no such cluster or job."""
+def asked_of(
+    request: HttpRequest, cluster: str = "", number: int | None = None, epoch: int | None = None, node: str = ""
+) -> Asked:
+    """What is asked for; 404 when there is no such cluster, job or node."""
     user = request.user
     found = job = None
     if cluster:
@@ -31,10 +34,14 @@ def asked_of(request: HttpRequest, cluster: str = "", number: int | None = None,
         job = Job.objects.filter(cluster=found, number=number, epoch=epoch or 0).first()
         if job is None:
             raise Http404("There is no job of that number on this cluster.")
+    if node and not Node.objects.filter(cluster=found, name=node).exists():
+        raise Http404("There is no node of that name on this cluster.")
     may = frozenset(name for name in SHAPING if user.has_perm(name))
     standing = request.GET.get("nodes", "")
     known = standing if standing in set(Standing) else ""
-    return Asked(timezone.now(), may, found, job, read_wanted(request.GET), known)
+    query = request.GET.urlencode()
+    bounded = query if len(query) <= QUERY_LIMIT else ""
+    return Asked(timezone.now(), may, found, job, read_wanted(request.GET), known, node, bounded)
 
 
 def page(

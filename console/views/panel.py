@@ -9,24 +9,32 @@ from console.panels import panel_named
 from console.views.asked import asked_of
 
 NEEDS = {
-    Scope.SITE: (False, False),
-    Scope.JOBS: (False, False),
-    Scope.CLUSTER: (True, False),
-    Scope.JOB: (True, True),
+    Scope.SITE: (False, False, False),
+    Scope.JOBS: (False, False, False),
+    Scope.LIST: (False, False, False),
+    Scope.CLUSTER: (True, False, False),
+    Scope.NODE: (True, False, True),
+    Scope.JOB: (True, True, False),
 }
+"""Which of cluster, job and node the address of a panel names."""
 
 
 @require_safe
 def panel(
-    request: HttpRequest, name: str, cluster: str = "", number: int | None = None, epoch: int | None = None
+    request: HttpRequest,
+    name: str,
+    cluster: str = "",
+    number: int | None = None,
+    epoch: int | None = None,
+    node: str = "",
 ) -> HttpResponse:
     """One panel. A stranger gets 401 and not a sign-in page, which htmx would put into the panel's place."""
     if not request.user.is_authenticated:
         return HttpResponse("Sign in again.", status=401, content_type="text/plain")
     wanted = panel_named(name)
-    if wanted is None or NEEDS[wanted.scope] != (bool(cluster), number is not None):
+    if wanted is None or NEEDS[wanted.scope] != (bool(cluster), number is not None, bool(node)):
         raise Http404("There is no such panel.")
-    asked = asked_of(request, cluster, number, epoch)
+    asked = asked_of(request, cluster, number, epoch, node)
     body = wanted.body(asked, version_of(wanted.scope, asked))
     answer = HttpResponse(body.html, headers={"ETag": body.etag, "Cache-Control": "private, no-cache"})
     patch_vary_headers(answer, ["Cookie"])

@@ -24,7 +24,8 @@ TEMPLATES = Path(settings.BASE_DIR) / "templates" / "console" / "panels"
 
 
 def address(panel: object) -> str:
-    tail = {Scope.CLUSTER: "/demo", Scope.JOB: "/demo/4711/0"}.get(panel.scope, "")
+    tails = {Scope.CLUSTER: "/demo", Scope.JOB: "/demo/4711/0", Scope.NODE: "/demo/node/n03"}
+    tail = tails.get(panel.scope, "")
     return f"/panels/{panel.name}{tail}"
 
 
