@@ -18,6 +18,7 @@
     button.setAttribute("aria-label", theme === "dark" ? "Switch to light colours" : "Switch to dark colours");
   }
 
+  document.documentElement.dataset.scripts = "on"; // the menu of a narrow screen needs them to open
   show();
   system.addEventListener("change", show);
   document.addEventListener("DOMContentLoaded", () => {

@@ -1,0 +1,57 @@
+"""Which pages stand in the menu, and which keys lead to them?"""
+
+from dataclasses import dataclass
+
+from django.urls import NoReverseMatch, reverse
+
+
+@dataclass(frozen=True)
+class Place:
+    """One line of the menu.
+
+    `page` is the name of its address, `key` the letter after `g` that leads there, and `within` are further names
+    of addresses that belong to it.
+    """
+
+    page: str
+    label: str
+    key: str
+    within: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A line of the menu as it is shown."""
+
+    label: str
+    address: str
+    key: str
+    here: bool
+
+
+PLACES = (
+    Place("overview", "Overview", "o"),
+    Place("jobs", "Jobs", "j", ("job", "newest-job", "log-copy", "log")),
+    Place("incidents", "Incidents", "i", ("incident",)),
+    Place("approvals", "Approvals", "a", ("approval", "approvals-together")),
+    Place("nodes", "Nodes", "n", ("node",)),
+    Place("clusters", "Clusters", "c", ("cluster", "cluster-mode", "cluster-signals", "cluster-pause")),
+    Place("audit", "Audit", "u", ("audit-event",)),
+    Place("policy", "Policy", "p", ("policy-replay", "policy-version")),
+)
+MORE = (
+    Place("notifications", "Notifications", "m", ("notification",)),
+    Place("api", "Advisor API", "v"),
+)
+
+
+def entries(places: tuple[Place, ...], here: str) -> list[Entry]:
+    """The menu, as seen from the address named `here`. A page that has no address yet is left out."""
+    made = []
+    for place in places:
+        try:
+            address = reverse(place.page)
+        except NoReverseMatch:
+            continue
+        made.append(Entry(place.label, address, place.key, here == place.page or here in place.within))
+    return made
