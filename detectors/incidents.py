@@ -1,10 +1,10 @@
 """Which failures belong together? A verdict joins an incident in the transaction that stores it.
 
 One is open for each key of a cluster. Whoever comes second finds it by the unique key, and changes it only while it
-is still open under that key.
+is still open under that key. What a person chose (`detectors.chosen`) comes before the key that a judgement has.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from django.db import IntegrityError, transaction
@@ -22,6 +22,7 @@ from detectors.attribution.judgement import Judgement
 from detectors.attribution.sharing import CASCADE
 from detectors.catalogue.kind import AnomalyKind
 from detectors.catalogue.layer import Layer
+from detectors.chosen import chosen_place, follow, is_chosen
 from detectors.models import Incident, IncidentNode, Verdict
 from workloads.models import Attempt
 from workloads.subjects import subject_of
@@ -63,18 +64,27 @@ def join(
     """
     if judgement.kind not in KINDS or judgement.action is VerdictAction.NONE:
         return None, []
-    wanted = _wanted(attempt, judgement)
+    natural = _wanted(attempt, judgement)
     before = _open_incident_of(latest)
     name = before.open_key if before else None
-    incident = _by_key(attempt, wanted.key) or _taken_over(attempt, judgement, wanted, before)
-    if incident is None:
-        return _opened(attempt, judgement, wanted, now)
-    if not _moved(incident, judgement):
-        return _opened(attempt, judgement, wanted, now)
-    _name_nodes(incident, judgement)
-    if before != incident:
-        return incident, [_event(attempt, incident, "joins the incident", "joined")]
-    return incident, [_event(attempt, incident, "renames its incident", "renamed")] if name != wanted.key else []
+    for _try in range(TRIES):  # a person may join two meanwhile, or another worker open one
+        chosen = chosen_place(attempt, judgement.fingerprint, natural.key)
+        wanted = replace(natural, key=chosen.key) if chosen else natural
+        known = _by_key(attempt, wanted.key)
+        if known is None and chosen is None:
+            known = _taken_over(attempt, judgement, wanted, before)
+        incident = known or _opened(attempt, judgement, wanted)
+        if incident is None or (known is not None and not _moved(known, judgement)):
+            continue
+        follow(attempt, chosen)
+        _name_nodes(incident, judgement)
+        if known is None:
+            return incident, [_event(attempt, incident, "opens the incident", "opened")]
+        if before != incident:
+            return incident, [_event(attempt, incident, "joins the incident", "joined")]
+        renamed = chosen is None and name != wanted.key
+        return incident, [_event(attempt, incident, "renames its incident", "renamed")] if renamed else []
+    raise IntegrityError(f"incident {natural.key} is opened and ended again and again")
 
 
 def leave(latest: Verdict | None, now: datetime) -> list[Entry]:
@@ -163,7 +173,8 @@ def _taken_over(attempt: Attempt, judgement: Judgement, wanted: Wanted, before: 
     """The attempt's own incident, renamed when it is alone in it; or that of the same job before its restart."""
     if before is not None:
         others = Verdict.objects.filter(incident=before, newer=None).exclude(attempt=attempt)
-        if not others.exists() and _renamed(before, wanted):
+        alone = not others.exists() and not is_chosen(before.cluster_id, before.open_key or "")
+        if alone and _renamed(before, wanted):
             return before
     if wanted.shared:
         return None
@@ -205,31 +216,22 @@ def _moved(incident: Incident, judgement: Judgement) -> bool:
     )
 
 
-def _opened(
-    attempt: Attempt, judgement: Judgement, wanted: Wanted, now: datetime
-) -> tuple[Incident | None, list[Entry]]:
-    for _try in range(TRIES):
-        try:
-            with transaction.atomic():
-                incident = Incident.objects.create(
-                    cluster=attempt.job.cluster,
-                    open_key=wanted.key,
-                    fingerprint=wanted.fingerprint,
-                    layer=wanted.layer.value,
-                    sentence=wanted.sentence,
-                    shared=wanted.shared,
-                    first_seen_at=judgement.happened_at,
-                    last_seen_at=judgement.happened_at,
-                )
-        except IntegrityError:
-            found = _by_key(attempt, wanted.key)
-            if found is not None and _moved(found, judgement):
-                _name_nodes(found, judgement)
-                return found, [_event(attempt, found, "joins the incident", "joined")]
-            continue
-        _name_nodes(incident, judgement)
-        return incident, [_event(attempt, incident, "opens the incident", "opened")]
-    raise IntegrityError(f"incident {wanted.key} is opened and ended again and again")
+def _opened(attempt: Attempt, judgement: Judgement, wanted: Wanted) -> Incident | None:
+    """A new one under its key; `None` when somebody has opened that meanwhile."""
+    try:
+        with transaction.atomic():
+            return Incident.objects.create(
+                cluster=attempt.job.cluster,
+                open_key=wanted.key,
+                fingerprint=wanted.fingerprint,
+                layer=wanted.layer.value,
+                sentence=wanted.sentence,
+                shared=wanted.shared,
+                first_seen_at=judgement.happened_at,
+                last_seen_at=judgement.happened_at,
+            )
+    except IntegrityError:
+        return None
 
 
 def _name_nodes(incident: Incident, judgement: Judgement) -> None:

@@ -4,7 +4,8 @@ import uuid
 
 from django.db import models
 
-import detectors.provider_models  # noqa: F401  # its tables are this room's
+import detectors.choice_models
+import detectors.provider_models  # noqa: F401  # their tables are this room's
 from detectors.attribution.action import VerdictAction
 from detectors.attribution.evidence_status import EvidenceStatus
 from detectors.catalogue import site
@@ -215,6 +216,12 @@ class Incident(models.Model):
     first_seen_at = models.DateTimeField()
     last_seen_at = models.DateTimeField()
     ended_at = models.DateTimeField(null=True, blank=True)
+    merged_into = models.ForeignKey(
+        "self", null=True, blank=True, on_delete=models.SET_NULL, related_name="absorbed", help_text="By a person."
+    )
+    acknowledged_at = models.DateTimeField(null=True, blank=True)
+    acknowledged_by = models.CharField(max_length=150, blank=True, default="")
+    version = models.PositiveIntegerField(default=1, help_text="Rises with everything that a person does to it.")
 
     class Meta:
         ordering = ("-last_seen_at", "-id")
@@ -222,6 +229,7 @@ class Incident(models.Model):
         indexes = (
             models.Index(fields=("cluster", "last_seen_at"), name="incident_by_time"),
             models.Index(fields=("ended_at", "last_seen_at"), name="incident_by_end"),
+            models.Index(fields=("last_seen_at",), name="incident_by_last"),
         )
 
     def __str__(self) -> str:
@@ -237,6 +245,7 @@ class IncidentNode(models.Model):
     class Meta:
         ordering = ("incident", "node")
         constraints = (models.UniqueConstraint(fields=("incident", "node"), name="incident_node_once"),)
+        indexes = (models.Index(fields=("node",), name="incident_by_node"),)
 
     def __str__(self) -> str:
         return self.node

@@ -586,6 +586,25 @@ class Migration(migrations.Migration):
                 ("last_seen_at", models.DateTimeField()),
                 ("ended_at", models.DateTimeField(blank=True, null=True)),
                 (
+                    "merged_into",
+                    models.ForeignKey(
+                        blank=True,
+                        help_text="By a person.",
+                        null=True,
+                        on_delete=django.db.models.deletion.SET_NULL,
+                        related_name="absorbed",
+                        to="detectors.incident",
+                    ),
+                ),
+                ("acknowledged_at", models.DateTimeField(blank=True, null=True)),
+                ("acknowledged_by", models.CharField(blank=True, default="", max_length=150)),
+                (
+                    "version",
+                    models.PositiveIntegerField(
+                        default=1, help_text="Rises with everything that a person does to it."
+                    ),
+                ),
+                (
                     "cluster",
                     models.ForeignKey(
                         on_delete=django.db.models.deletion.CASCADE,
@@ -825,5 +844,116 @@ class Migration(migrations.Migration):
         migrations.AddConstraint(
             model_name="providerquestion",
             constraint=models.UniqueConstraint(fields=("attempt", "name", "own_hash"), name="provider_asked_once"),
+        ),
+        migrations.AddIndex(
+            model_name="incident",
+            index=models.Index(fields=["last_seen_at"], name="incident_by_last"),
+        ),
+        migrations.AddIndex(
+            model_name="incidentnode",
+            index=models.Index(fields=["node"], name="incident_by_node"),
+        ),
+        migrations.CreateModel(
+            name="IncidentNote",
+            fields=[
+                (
+                    "id",
+                    models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID"),
+                ),
+                ("text", models.CharField(max_length=2000)),
+                ("author", models.CharField(max_length=150)),
+                ("at", models.DateTimeField()),
+                (
+                    "incident",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE, related_name="notes", to="detectors.incident"
+                    ),
+                ),
+            ],
+            options={"ordering": ("incident", "id")},
+        ),
+        migrations.CreateModel(
+            name="IncidentChoice",
+            fields=[
+                (
+                    "id",
+                    models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID"),
+                ),
+                ("uuid", models.UUIDField(default=uuid.uuid4, editable=False, unique=True)),
+                ("deed", models.CharField(choices=[("split", "Split off"), ("merge", "Joined")], max_length=8)),
+                ("source_key", models.CharField(max_length=128)),
+                ("target_key", models.CharField(max_length=128)),
+                ("reason", models.CharField(max_length=500)),
+                ("made_by", models.CharField(max_length=150)),
+                ("made_at", models.DateTimeField()),
+                ("undone_by", models.CharField(blank=True, default="", max_length=150)),
+                ("undone_at", models.DateTimeField(blank=True, null=True)),
+                ("undone_because", models.CharField(blank=True, default="", max_length=500)),
+                (
+                    "cluster",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="incident_choices",
+                        to="workloads.cluster",
+                    ),
+                ),
+                (
+                    "source",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="choices_from",
+                        to="detectors.incident",
+                    ),
+                ),
+                (
+                    "target",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="choices_into",
+                        to="detectors.incident",
+                    ),
+                ),
+            ],
+            options={"ordering": ("-id",)},
+        ),
+        migrations.CreateModel(
+            name="ChosenPlace",
+            fields=[
+                (
+                    "id",
+                    models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID"),
+                ),
+                ("value", models.CharField(max_length=160)),
+                ("key", models.CharField(max_length=128)),
+                ("moved", models.BooleanField(default=False)),
+                (
+                    "attempt",
+                    models.ForeignKey(
+                        blank=True,
+                        null=True,
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="+",
+                        to="workloads.attempt",
+                    ),
+                ),
+                (
+                    "choice",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="places",
+                        to="detectors.incidentchoice",
+                    ),
+                ),
+                (
+                    "cluster",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE, related_name="+", to="workloads.cluster"
+                    ),
+                ),
+            ],
+            options={
+                "indexes": [models.Index(fields=["cluster", "value"], name="chosen_by_value")],
+                "constraints": [models.UniqueConstraint(fields=("choice", "value"), name="chosen_once")],
+            },
         ),
     ]
