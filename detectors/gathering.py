@@ -15,6 +15,10 @@ from detectors.models import Feed, Watch
 from detectors.sources import SOURCES
 from detectors.sources.opening import real_roots
 from detectors.sources.source import Asked, Found, Known, Portion, Position, Source, Stream
+from detectors.told_models import ToldLine
+from detectors.told_reading import NAME as TOLD
+from detectors.told_reading import STREAM as TOLD_STREAM
+from detectors.told_reading import Told, told_portion
 from schedulers.states import FINAL, JobState
 from workloads.attempt_logs import log_patterns_of
 from workloads.models import Attempt
@@ -107,12 +111,16 @@ class News:
 
 @dataclass
 class Stored:
-    """What the database knows of some attempts, in four queries; and the real log roots by cluster, once asked."""
+    """What the database knows of some attempts, in five queries; and the real log roots by cluster, once asked.
+
+    `told`: what they told of themselves and nobody has read.
+    """
 
     feeds: dict[int, dict[tuple[str, str], Feed]] = field(default_factory=lambda: defaultdict(dict))
     watches: dict[int, dict[str, Memory]] = field(default_factory=lambda: defaultdict(dict))
     next_started_at: dict[int, datetime] = field(default_factory=dict)
     roots: dict[int, tuple[str, ...]] = field(default_factory=dict)
+    told: dict[int, list[ToldLine]] = field(default_factory=lambda: defaultdict(list))
 
 
 def stream_key(name: str) -> str:
@@ -131,6 +139,8 @@ def load(attempts: Sequence[Attempt]) -> Stored:
     )
     for attempt, detector, key, version, state in watches:
         stored.watches[attempt][detector] = Memory(key, version, state)
+    for row in ToldLine.objects.filter(attempt__in=keys, unread=True).order_by("attempt", "offset"):
+        stored.told[row.attempt_id].append(row)
     jobs = {attempt.job_id for attempt in attempts}
     starts: dict[int, list[tuple[int, datetime]]] = defaultdict(list)
     started = Attempt.objects.filter(job__in=jobs, started_at__isnull=False)
@@ -142,6 +152,18 @@ def load(attempts: Sequence[Attempt]) -> Stored:
         if later:
             stored.next_started_at[one.pk] = min(later)
     return stored
+
+
+def told_news(
+    attempt: Attempt, asked: Asked, stored: Stored, streams: Sequence[StreamNews], now: datetime
+) -> tuple[StreamNews, ...]:
+    """What the attempt told of itself, as one more stream beside its logs (`streams`); none when it never did."""
+    feeds, source = stored.feeds[attempt.pk], Told(attempt.pk, stored.told[attempt.pk])
+    feed = feeds.get((TOLD, stream_key(TOLD_STREAM.name)))
+    was_read = any(int(one.position.get("offset", 0)) > 0 for one in feeds.values() if one.source != TOLD)
+    readable = any(not news.portion.trouble and not news.portion.empty for news in streams)
+    portion = told_portion(source, feed, asked, now, other_logs=was_read or readable)
+    return () if portion is None else (StreamNews(source, portion, feed),)
 
 
 @dataclass(frozen=True)
@@ -251,6 +273,7 @@ def _read(reading: _Reading, stored: Stored, before: Before) -> News:
         left -= size_of(portion.records)
         lines_left -= len(portion.records)
         streams.append(StreamNews(source, portion, feed))
+    streams += told_news(attempt, asked, stored, streams, reading.now)
     streams.sort(key=lambda news: news.stream.name)
     return News(
         attempt=attempt,

@@ -5,7 +5,8 @@ import uuid
 from django.db import models
 
 import detectors.choice_models
-import detectors.provider_models  # noqa: F401  # their tables are this room's
+import detectors.provider_models
+import detectors.told_models  # noqa: F401  # their tables are this room's
 from detectors.attribution.action import VerdictAction
 from detectors.attribution.evidence_status import EvidenceStatus
 from detectors.catalogue import site

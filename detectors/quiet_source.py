@@ -7,6 +7,7 @@ those that wrote until then has written since, the silence is not this job's own
 Where lines come through a log store, a job that is alone has no such witness, and its collector may have stopped:
 then it takes any line of the cluster that was written since, of a node or of whomever. A file is read by ourselves:
 that it was opened and held nothing new is a look of our own, and who is alone there is judged by its rhythm.
+What a job tells of itself comes through the network and the site, so its silence needs such a witness, too.
 """
 
 from bisect import bisect_left, bisect_right
@@ -21,6 +22,7 @@ from detectors.catalogue.records import Outcome
 from detectors.models import Feed
 from detectors.stores import STORES
 from detectors.stores.seen import Cursor
+from detectors.told_models import ToldLine
 from schedulers.states import JobState
 from workloads.models import Attempt
 
@@ -82,6 +84,20 @@ class Neighbours:
                 f" {since:%H:%M:%S} UTC"
             )
         return ""
+
+    def why_untold(self, attempt: Attempt, since: datetime | None, now: datetime) -> str:
+        """Why it proves nothing that the attempt told no more since `since`; empty when it does.
+
+        The site may not be reached, or not take what is told: it takes a later message of any job of the cluster.
+        """
+        if since is None:
+            return ""
+        later = since + min(TOGETHER, (now - since) / 2)
+        if ToldLine.objects.filter(told_at__gt=later, attempt__job__cluster=attempt.job.cluster_id).exists():
+            return ""
+        return (
+            f"whether messages arrive is not known: no job of the cluster told anything since {since:%H:%M:%S} UTC"
+        )
 
     def _anything(self, attempt: Attempt, since: datetime, now: datetime) -> bool:
         """Whether any line of the cluster came later: of a job, or one that the store's cursors remember."""

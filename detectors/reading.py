@@ -30,6 +30,7 @@ from detectors.seeing import store_broken
 from detectors.sight import look, unheard
 from detectors.site_catalogues import SiteCatalogues, site_catalogues
 from detectors.storing import Overtaken, store
+from detectors.told_silence import by_told_alone, told_at, was_told
 from detectors.turned import Past, Turned, context_of
 from workloads.limits import effective_limits
 from workloads.models import Attempt
@@ -117,7 +118,7 @@ def turned_of(news: News, past: Past, shared: Shared, now: datetime) -> Turned:
     sight = look(news, limits, now)
     context = replace(context_of(news, sight, limits, entries, now), use=shared.uses.get(news.attempt.pk))
     outcome = _outcome(news, context, shared.turn, now)
-    if is_bare_silence(outcome) and (why := shared.neighbours.why_unheard(news.attempt, news.moved_at, now)):
+    if is_bare_silence(outcome) and (why := _why_unheard(news, outcome, shared.neighbours, now)):
         sight = unheard(news, why)
         outcome = _outcome(news, replace(context, blind=sight.blind), shared.turn, now)
     outcome = _with_warnings(news.attempt, outcome, past, shared.warnings)
@@ -133,6 +134,13 @@ def turned_of(news: News, past: Past, shared: Shared, now: datetime) -> Turned:
         catalogue=entries.version,
         found_at=shared.found_at(now),
     )
+
+
+def _why_unheard(news: News, outcome: Outcome, neighbours: Neighbours, now: datetime) -> str:
+    """Why a bare silence proves nothing; empty when it does."""
+    if by_told_alone(news.readable) or was_told(outcome):
+        return neighbours.why_untold(news.attempt, told_at(news.streams), now)
+    return neighbours.why_unheard(news.attempt, news.moved_at, now)
 
 
 def _changed(before: Mapping[str, State], after: Mapping[str, State]) -> dict[str, State]:

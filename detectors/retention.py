@@ -12,11 +12,12 @@ from django.db import transaction
 from django.db.models import Q
 
 from detectors.models import Excerpt, HealthEvent, Observation, Watch
+from detectors.told_models import ToldLine
 from workloads.models import Attempt, Cluster
 
 ATTEMPTS = 50  # in one tick: each has 2 MiB of log text at most
 EVENTS = 1_000  # in one tick, of one cluster
-DETAILS = (Excerpt, Observation, Watch)
+DETAILS = (Excerpt, Observation, ToldLine, Watch)
 
 
 @dataclass(frozen=True)
@@ -29,7 +30,7 @@ class Spared:
 
 
 def forget_details(age: timedelta, spared: Spared, now: datetime) -> int:
-    """Delete log text, observations and memories of attempts that were settled `age` ago; of how many attempts.
+    """Delete log text, messages, observations and memories of attempts settled `age` ago; of how many attempts.
 
     Of jobs that the scheduler still lists, and of attempts that are to be read or judged again, nothing goes.
     """

@@ -6,11 +6,12 @@ from datetime import datetime, timedelta
 
 from detectors.gathering import News
 from detectors.sources.files import STALE
+from detectors.told_reading import TOO_FEW
 from schedulers.states import FINAL, WAITING, JobState
 
 PATHS_TOLD = 8  # in one reason
 REASON_LIMIT = 1000  # characters; the column's width
-PATIENT = frozenset({"no such file", STALE})
+PATIENT = frozenset({"no such file", STALE, TOO_FEW})
 """Troubles that pass by themselves when an attempt has just begun."""
 
 

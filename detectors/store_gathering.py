@@ -11,7 +11,7 @@ from django.db.models import Q
 from detectors.catalogue.records import LINE_LIMIT, Record
 from detectors.catalogue.texts import text_of
 from detectors.catalogue.turning import FORMAT, READER
-from detectors.gathering import News, Stored, StreamNews, ask, stream_key
+from detectors.gathering import News, Stored, StreamNews, ask, stream_key, told_news
 from detectors.models import Feed, Watch
 from detectors.sources.source import Asked, Found, Known, Portion, Position, Stream
 from detectors.stores.belonging import CLOCKS, GRACE, Run, safe_host, safe_rank
@@ -157,12 +157,14 @@ def news_of(
         streams = []
     elif attempt.pk in told.doubted and not streams:
         trouble = DOUBT
+    asked = ask(attempt, stored)
+    streams += told_news(attempt, asked, stored, streams, told.now)
     records = [record for news in streams for record in news.portion.records]
     records += [record for line in of_node for record in _node_records(attempt, told, line)]
     records.sort(key=lambda record: record.read_at)
     return News(
         attempt=attempt,
-        asked=ask(attempt, stored),
+        asked=asked,
         watches=stored.watches[attempt.pk],
         streams=tuple(streams),
         records=tuple(records),

@@ -14,10 +14,11 @@ from detectors.catalogue.noticed import TOPIC as NOTICED
 from detectors.catalogue.witnesses import EDGES, PORTS, STORE, WAITS
 from detectors.excerpts import Cut
 from detectors.found import store_findings
-from detectors.gathering import StreamNews, stream_key
+from detectors.gathering import KEYS, StreamNews, stream_key
 from detectors.models import Excerpt, Feed, Observation, Watch
 from detectors.seeing import store_sight
 from detectors.stays import leave_unharmed
+from detectors.told_models import ToldLine
 from detectors.turned import Turned
 from schedulers.states import JobState
 from workloads.many_rows import change_each
@@ -49,6 +50,7 @@ def store(
             first()
         _move_due(turned, now, alone=first is None)
         _move_feeds(turned, now)
+        _take_told(turned)
         _remember(turned)
         entries = [entry for one in turned for entry in store_findings(one, now)]
         entries += [entry for one in turned for entry in store_sight(one, now)]
@@ -111,6 +113,13 @@ def _move_feeds(turned: Sequence[Turned], now: datetime) -> None:
     found = change_each(Feed, changes, {key: feed.revision for key, (feed, _position) in old.items()}, "revision")
     if found != len(old):
         raise Overtaken(f"{len(old) - found} of {len(old)} cursors moved")
+
+
+def _take_told(turned: Sequence[Turned]) -> None:
+    """What was told and read is not read again; the cursor moved with it."""
+    taken = [key for one in turned for news in one.news.streams for key in news.portion.taken]
+    for start in range(0, len(taken), KEYS):
+        ToldLine.objects.filter(pk__in=taken[start : start + KEYS]).update(unread=False)
 
 
 def _feed(attempt: Attempt, news: StreamNews, now: datetime) -> Feed:

@@ -845,6 +845,40 @@ class Migration(migrations.Migration):
             model_name="providerquestion",
             constraint=models.UniqueConstraint(fields=("attempt", "name", "own_hash"), name="provider_asked_once"),
         ),
+        migrations.CreateModel(
+            name="ToldLine",
+            fields=[
+                (
+                    "id",
+                    models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID"),
+                ),
+                (
+                    "key",
+                    models.CharField(help_text="The teller's: the same message is stored once.", max_length=128),
+                ),
+                ("offset", models.PositiveBigIntegerField()),
+                ("text", models.CharField(max_length=2000)),
+                ("told_at", models.DateTimeField(db_index=True)),
+                ("told_by", models.CharField(help_text="The token's name.", max_length=128)),
+                ("unread", models.BooleanField(default=True)),
+                (
+                    "attempt",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="told_lines",
+                        to="workloads.attempt",
+                    ),
+                ),
+            ],
+            options={
+                "ordering": ("attempt", "offset"),
+                "indexes": [models.Index(fields=["attempt", "unread"], name="told_unread")],
+                "constraints": [
+                    models.UniqueConstraint(fields=("attempt", "key"), name="told_once"),
+                    models.UniqueConstraint(fields=("attempt", "offset"), name="told_in_order"),
+                ],
+            },
+        ),
         migrations.AddIndex(
             model_name="incident",
             index=models.Index(fields=["last_seen_at"], name="incident_by_last"),

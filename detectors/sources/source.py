@@ -57,7 +57,7 @@ class Portion:
 
     `position` is `None` when nothing moved. `at_end`: nothing is left to be read now. `written_at` is when it last
     grew, as far as the source can tell. `cut` counts the lines that were too long. `empty`: not one complete line
-    stands in it, though there may have been some before.
+    stands in it, though there may have been some before. `taken`: keys of stored messages that were read.
     """
 
     stream: Stream
@@ -68,6 +68,7 @@ class Portion:
     trouble: str = ""
     cut: int = 0
     empty: bool = False
+    taken: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)
