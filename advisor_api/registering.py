@@ -96,6 +96,7 @@ def _make(cluster: Cluster, job: Job | None, index: int, report: Report, *, acto
         first_seen_at=now,
         changed_at=now,
     )
+    Job.objects.filter(pk=job.pk, newest_index__lte=index).update(newest_index=index, newest_state=attempt.state)
     sentence = f"{actor.name} registered {attempt.label}: {report.state.label.lower()}."
     record([Entry(EventType.ATTEMPT_SEEN, subject_of(attempt), actor, sentence)], now)
     return attempt

@@ -27,11 +27,13 @@ from schedulers.states import JobState
 from schedulers.words import Word
 from workloads.mode import Mode
 from workloads.phase import Phase
+from workloads.wish import Wish
 
 ENUMS: tuple[type[Word], ...] = (
     JobState,
     Mode,
     Phase,
+    Wish,
     AnomalyKind,
     Layer,
     Role,

@@ -50,6 +50,7 @@ class Changes:
 
     def save(self, cluster: Cluster, now: datetime) -> None:
         """Write it all, inside the caller's transaction. The entries are the caller's."""
+        self._tell_jobs()
         if self.new_jobs:
             Job.objects.bulk_create(self.new_jobs, BATCH)
             _give_keys(cluster, self.new_jobs)
@@ -66,6 +67,21 @@ class Changes:
             Attempt.objects.filter(pk__in=some).update(judge_due_at=now)
         for some in _some(pk for pk, attempt in self.attempts.items() if JobState(attempt.state) in FINAL):
             Attempt.objects.filter(pk__in=some).update(phase=Phase.ENDED.value)
+
+    def _tell_jobs(self) -> None:
+        """A job repeats the state of its newest attempt: what changed of an older one tells it nothing."""
+        for attempt in (*self.attempts.values(), *self.new_attempts):
+            job = attempt.job
+            if attempt.index < job.newest_index or (attempt.index, attempt.state) == newest_of(job):
+                continue
+            job.newest_index, job.newest_state = attempt.index, attempt.state
+            if job.pk:
+                self.job(job, {"newest_index", "newest_state"})
+
+
+def newest_of(job: Job) -> tuple[int, str]:
+    """Index and state of its newest attempt, as the job repeats them."""
+    return job.newest_index, job.newest_state
 
 
 def _give_keys(cluster: Cluster, jobs: list[Job]) -> None:

@@ -16,6 +16,7 @@ from workloads.opt_in import read_comment
 from workloads.phase import Phase
 from workloads.stored import Stored
 from workloads.stored_text import storable
+from workloads.wish import Wish
 
 DESCRIBED = (
     "user",
@@ -94,9 +95,10 @@ def _read_opt_in(job: Job, changes: Changes) -> set[str]:
     opt_in, error = read_comment(job.comment)
     job.opt_in, job.workflow_id = opt_in.stored(), opt_in.workflow_id
     job.opt_in_error = storable(error, 500)
+    job.wish = (Wish.REFUSED if error else opt_in.wish).value
     if error:
         changes.entries.append(said.opt_in_refused(job))
-    return {"opt_in", "opt_in_error", "workflow_id"}
+    return {"opt_in", "opt_in_error", "workflow_id", "wish"}
 
 
 def _describe_again(job: Job, row: JobRow, changes: Changes) -> None:

@@ -25,6 +25,7 @@ from workloads.validators import (
     ssh_address,
     ssh_mistakes,
 )
+from workloads.wish import Wish
 
 
 class Cluster(models.Model):
@@ -249,8 +250,14 @@ class Node(models.Model):
         return self.name
 
 
+LISTED_BY = ("name", "user", "partition", "created_at", "newest_state")  # lists are filtered and sorted by these
+
+
 class Job(models.Model):
-    """One submission: cluster, number and epoch, because numbers come round again (decisions 10)."""
+    """One submission: cluster, number and epoch, because numbers come round again (decisions 10).
+
+    `newest_…` repeats the newest attempt, so that a list of a hundred thousand jobs needs no look at theirs.
+    """
 
     cluster = models.ForeignKey(Cluster, on_delete=models.CASCADE, related_name="jobs")
     number = models.BigIntegerField()
@@ -272,6 +279,16 @@ class Job(models.Model):
     comment = models.TextField(blank=True, default="")
     opt_in = models.JSONField(default=dict, help_text="The parsed comment.")
     opt_in_error = models.CharField(max_length=500, blank=True, default="")
+    wish = models.CharField(
+        max_length=8,
+        choices=Wish.choices(),
+        default=Wish.NOTHING.value,
+        help_text="What the comment asks for, in one word: lists are filtered by it.",
+    )
+    newest_index = models.PositiveIntegerField(default=0, help_text="Of its newest attempt.")
+    newest_state = models.CharField(
+        max_length=16, choices=JobState.choices(), blank=True, default="", help_text="Of its newest attempt."
+    )
     created_at = models.DateTimeField()
     seen_at = models.DateTimeField()
     missing_listings = models.PositiveSmallIntegerField(default=0)
@@ -281,7 +298,11 @@ class Job(models.Model):
     class Meta:
         ordering = ("-created_at", "-id")
         constraints = (models.UniqueConstraint(fields=("cluster", "number", "epoch"), name="job_identity"),)
-        indexes = (models.Index(fields=("cluster", "array_job"), name="job_by_array"),)
+        indexes = (
+            models.Index(fields=("cluster", "array_job"), name="job_by_array"),
+            models.Index(fields=("live", "cluster", "newest_state"), name="job_by_standing"),
+            *(models.Index(fields=(one,), name=f"job_by_{one}") for one in LISTED_BY),
+        )
 
     def __str__(self) -> str:
         return str(self.number)
@@ -310,7 +331,7 @@ class Attempt(models.Model):
     loaded_checkpoint_step = models.BigIntegerField(null=True, blank=True)
     baseline_step_seconds = models.FloatField(null=True, blank=True)
     phase = models.CharField(max_length=16, choices=Phase.choices(), default=Phase.STARTING.value)
-    blind_since = models.DateTimeField(null=True, blank=True)
+    blind_since = models.DateTimeField(null=True, blank=True, db_index=True)
     blind_reason = models.CharField(max_length=1000, blank=True, default="")
     read_due_at = models.DateTimeField(null=True, blank=True, db_index=True)
     looked_at = models.DateTimeField(

@@ -13,6 +13,7 @@ from typing import Any
 
 from workloads.mode import Mode
 from workloads.stored_text import storable
+from workloads.wish import Wish
 
 COMMENT_BYTES = 1024  # Slurm's own limit of a comment
 LOGS_LIMIT = 8  # patterns; the logs of a job are read every second
@@ -46,6 +47,13 @@ class OptIn:
     def wants_peace(self) -> bool:
         """Whether the job asks to be left alone, which counts where a cluster is opt-out."""
         return self.mode is not None and self.mode is not Mode.ACTION
+
+    @property
+    def wish(self) -> Wish:
+        """In one word; that a comment was not understood is not known here."""
+        if self.mode is None:
+            return Wish.NOTHING
+        return Wish.ACTION if self.wants_action else Wish.PEACE
 
     def stored(self) -> dict[str, Any]:
         """The JSON of `Job.opt_in`; `{}` when the comment asks for nothing."""

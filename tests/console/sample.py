@@ -146,6 +146,7 @@ def attempt(of: Job, index: int, state: JobState, now: datetime, **more: object)
     }
     made = Attempt.objects.create(job=of, index=index, **(values | more))
     made.job = of
+    Job.objects.filter(pk=of.pk, newest_index__lte=index).update(newest_index=index, newest_state=state)
     return made
 
 

@@ -333,6 +333,50 @@ class Migration(migrations.Migration):
                 ("comment", models.TextField(blank=True, default="")),
                 ("opt_in", models.JSONField(default=dict, help_text="The parsed comment.")),
                 ("opt_in_error", models.CharField(blank=True, default="", max_length=500)),
+                (
+                    "wish",
+                    models.CharField(
+                        choices=[
+                            ("action", "Asks for action"),
+                            ("peace", "Asks to be left alone"),
+                            ("nothing", "Says nothing"),
+                            ("refused", "Was not understood"),
+                        ],
+                        default="nothing",
+                        help_text="What the comment asks for, in one word: lists are filtered by it.",
+                        max_length=8,
+                    ),
+                ),
+                ("newest_index", models.PositiveIntegerField(default=0, help_text="Of its newest attempt.")),
+                (
+                    "newest_state",
+                    models.CharField(
+                        blank=True,
+                        choices=[
+                            ("pending", "Pending"),
+                            ("held", "Held"),
+                            ("configuring", "Starting"),
+                            ("running", "Running"),
+                            ("suspended", "Suspended"),
+                            ("completing", "Ending"),
+                            ("completed", "Completed"),
+                            ("failed", "Failed"),
+                            ("node_fail", "Node failed"),
+                            ("boot_fail", "Boot failed"),
+                            ("out_of_memory", "Out of memory"),
+                            ("timeout", "Time limit"),
+                            ("deadline", "Deadline"),
+                            ("preempted", "Preempted"),
+                            ("cancelled", "Cancelled"),
+                            ("requeued", "Requeued"),
+                            ("gone", "Gone"),
+                            ("unknown", "Unknown"),
+                        ],
+                        default="",
+                        help_text="Of its newest attempt.",
+                        max_length=16,
+                    ),
+                ),
                 ("created_at", models.DateTimeField()),
                 ("seen_at", models.DateTimeField()),
                 ("missing_listings", models.PositiveSmallIntegerField(default=0)),
@@ -424,7 +468,7 @@ class Migration(migrations.Migration):
                         max_length=16,
                     ),
                 ),
-                ("blind_since", models.DateTimeField(blank=True, null=True)),
+                ("blind_since", models.DateTimeField(blank=True, db_index=True, null=True)),
                 ("blind_reason", models.CharField(blank=True, default="", max_length=1000)),
                 ("read_due_at", models.DateTimeField(blank=True, db_index=True, null=True)),
                 (
@@ -553,6 +597,30 @@ class Migration(migrations.Migration):
         migrations.AddIndex(
             model_name="job",
             index=models.Index(fields=("cluster", "array_job"), name="job_by_array"),
+        ),
+        migrations.AddIndex(
+            model_name="job",
+            index=models.Index(fields=["live", "cluster", "newest_state"], name="job_by_standing"),
+        ),
+        migrations.AddIndex(
+            model_name="job",
+            index=models.Index(fields=["name"], name="job_by_name"),
+        ),
+        migrations.AddIndex(
+            model_name="job",
+            index=models.Index(fields=["user"], name="job_by_user"),
+        ),
+        migrations.AddIndex(
+            model_name="job",
+            index=models.Index(fields=["partition"], name="job_by_partition"),
+        ),
+        migrations.AddIndex(
+            model_name="job",
+            index=models.Index(fields=["created_at"], name="job_by_created_at"),
+        ),
+        migrations.AddIndex(
+            model_name="job",
+            index=models.Index(fields=["newest_state"], name="job_by_newest_state"),
         ),
         migrations.AddConstraint(
             model_name="attempt",
