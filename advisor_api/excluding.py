@@ -1,5 +1,6 @@
 """Which nodes should new attempts not use, since when, why, and until when?"""
 
+import uuid
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 
@@ -76,15 +77,26 @@ def withdraw(advice: Advice, actor: Actor, now: datetime) -> None:
         end(row, actor, now)
 
 
-def exclude(cluster: Cluster, node: str, *, reason: str, until: datetime, actor: Actor, now: datetime) -> Exclusion:
+def exclude(
+    cluster: Cluster,
+    node: str,
+    *,
+    reason: str,
+    until: datetime,
+    actor: Actor,
+    now: datetime,
+    seen: frozenset[int] | None = None,
+) -> Exclusion:
     """A person excludes a node; the same again gives the one that there is.
 
-    Raises `Bad` for an unknown node or an end that is past or too far away.
+    `seen`: the keys of what kept it out when the person looked; nothing is compared without it. Raises `Bad` for an
+    unknown node or an end that is past or too far away, `Stale` when it is kept out by other things since.
     """
     check_node(cluster, node)
     check_end(until, now)
     with transaction.atomic():
         Cluster.objects.select_for_update().only("pk").get(pk=cluster.pk)  # two who send it at once
+        check_seen(cluster, node, seen, now)
         there = active_exclusions(cluster, now).select_related("cluster")
         same = there.filter(node=node, reason=reason, owner=actor.name[:128], until=until).first()
         if same is not None:
@@ -98,15 +110,53 @@ def exclude(cluster: Cluster, node: str, *, reason: str, until: datetime, actor:
     return row
 
 
-def lift(exclusion: Exclusion, actor: Actor, now: datetime) -> Exclusion:
-    """A person gives a node back: all that keeps it out ends. Raises `Stale` when this one has ended already."""
+def lift(
+    exclusion: Exclusion, actor: Actor, now: datetime, *, reason: str = "", seen: frozenset[int] | None = None
+) -> Exclusion:
+    """A person gives a node back: all that keeps it out ends. `seen` as in `exclude`.
+
+    Raises `Stale` when this one has ended already, or other things keep the node out than were seen.
+    """
+    because = f": {reason}" if reason else ""
     with transaction.atomic():
-        if not end(exclusion, actor, now):
+        Cluster.objects.select_for_update().only("pk").get(pk=exclusion.cluster_id)
+        check_seen(exclusion.cluster, exclusion.node, seen, now)
+        if not end(exclusion, actor, now, because):
             raise Stale(f"The exclusion of {exclusion.node} has ended already.")
         others = active_exclusions(exclusion.cluster, now).filter(node=exclusion.node)
         for row in others.select_related("cluster"):
-            end(row, actor, now)
+            end(row, actor, now, because)
     return exclusion
+
+
+def restore(exclusion: Exclusion, *, reason: str, actor: Actor, now: datetime) -> list[Exclusion]:
+    """Take a lifting back: what ended with it holds again, to its old end and with its old weight.
+
+    Raises `Bad` when nothing of it would hold any more, `Stale` when the node is kept out again already.
+    """
+    with transaction.atomic():
+        Cluster.objects.select_for_update().only("pk").get(pk=exclusion.cluster_id)
+        check_seen(exclusion.cluster, exclusion.node, frozenset(), now)
+        of_node = Exclusion.objects.select_related("cluster").filter(
+            cluster=exclusion.cluster_id, node=exclusion.node
+        )
+        ended = of_node.filter(lifted_at=exclusion.lifted_at, lifted_by=exclusion.lifted_by, until__gt=now)
+        rows = list(ended.order_by("since", "id")) if exclusion.lifted_at is not None else []
+        if not rows:
+            raise Bad(f"There is no lifting of {exclusion.node} that could be taken back.")
+        for place, row in enumerate(rows):
+            row.pk, row.uuid, row.lifted_at, row.lifted_by = None, uuid.uuid4(), None, ""
+            row.save(force_insert=True)
+            record([_entry(row, actor, RENEWED if place else EXCLUDED, f": {reason}")], now)
+            tell(row, "renewed" if place else "opened", now)
+    return rows
+
+
+def take_back(exclusion: Exclusion, *, reason: str, actor: Actor, now: datetime) -> None:
+    """End this exclusion alone, as if it had not been made. Raises `Stale` when it has ended already."""
+    with transaction.atomic():
+        if not end(exclusion, actor, now, f": {reason}"):
+            raise Stale(f"The exclusion of {exclusion.node} has ended already.")
 
 
 def end(exclusion: Exclusion, actor: Actor, now: datetime, because: str = "") -> bool:
@@ -129,6 +179,17 @@ def find_exclusion(clusters: Sequence[Cluster], number: int) -> Exclusion:
     return row
 
 
+def keys_of_active(cluster: Cluster, node: str, now: datetime) -> frozenset[int]:
+    """The keys of what keeps a node out at `now`."""
+    return frozenset(active_exclusions(cluster, now).filter(node=node).values_list("pk", flat=True))
+
+
+def check_seen(cluster: Cluster, node: str, seen: frozenset[int] | None, now: datetime) -> None:
+    """`Stale` unless the node is kept out by just what a person saw. Call it under the lock of the cluster."""
+    if seen is not None and keys_of_active(cluster, node, now) != seen:
+        raise Stale(f"What keeps {node} out has changed since you looked. Nothing was changed by you; look again.")
+
+
 def check_node(cluster: Cluster, node: str) -> None:
     """`Bad` unless the cluster has a node with this name."""
     if not Node.objects.filter(cluster=cluster, name=node).exists():
@@ -143,10 +204,11 @@ def _sureness(advice: Advice, node: str) -> float:
 
 
 def _entry(row: Exclusion, actor: Actor, what: str, because: str = "") -> Entry:
+    again = f" (again{because})" if because and what in {EXCLUDED, RENEWED} else ""
     sentence = {
         FREE: f"{row.node} {FREE}{because or f': {row.reason}'}",
         STAYS: f"One reason to leave {row.node} out has ended{because or f': {row.reason}'} Others still hold.",
-    }.get(what, f"{row.node} {what} (until {row.until:%Y-%m-%d %H:%M} UTC): {row.reason}")
+    }.get(what, f"{row.node} {what} (until {row.until:%Y-%m-%d %H:%M} UTC): {row.reason}{again}")
     return Entry(
         type=EventType.EXCLUSION,
         subject=Subject(cluster=row.cluster.name, node=row.node),
