@@ -308,7 +308,10 @@ class Verdict(models.Model):
     class Meta:
         ordering = ("attempt", "id")
         constraints = (models.UniqueConstraint(fields=("attempt", "input_hash"), name="verdict_once_per_input"),)
-        indexes = (models.Index(fields=("happened_at",), name="verdict_by_time"),)
+        indexes = (
+            models.Index(fields=("happened_at",), name="verdict_by_time"),
+            models.Index(fields=("signature",), name="verdict_by_signature"),
+        )
 
     def __str__(self) -> str:
         return self.sentence

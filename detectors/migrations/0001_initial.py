@@ -633,6 +633,10 @@ class Migration(migrations.Migration):
             model_name="verdict",
             index=models.Index(fields=["happened_at"], name="verdict_by_time"),
         ),
+        migrations.AddIndex(
+            model_name="verdict",
+            index=models.Index(fields=["signature"], name="verdict_by_signature"),
+        ),
         migrations.AddField(
             model_name="incidentnode",
             name="incident",
