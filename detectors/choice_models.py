@@ -36,8 +36,8 @@ class IncidentNote(models.Model):
 class IncidentChoice(models.Model):
     """A split or a merge by a person, which holds until a person takes it back.
 
-    `source_key` and `target_key` are those under which both incidents were open: what a choice leads to is a key, so
-    that it holds after the incident is over and the same fails again.
+    `source_key` and `target_key` are those under which both incidents were open: what a choice leads to is a key,
+    so that it holds after the incident is over and the same fails again.
     """
 
     uuid = models.UUIDField(default=uuid.uuid4, unique=True, editable=False)

@@ -1,7 +1,7 @@
 """Where did a person say that a failure belongs? Asked before the grouping judges by itself.
 
-Four ways to speak of failures, the narrowest first: one attempt; one job with one fingerprint; a fingerprint; the key
-of an incident. Of two choices that speak of the same the newer one holds.
+Four ways to speak of failures, the narrowest first: one attempt; one job with one fingerprint; a fingerprint; the
+key of an incident. Of two choices that speak of the same the newer one holds.
 """
 
 from dataclasses import dataclass
@@ -40,7 +40,7 @@ def of_key(key: str) -> str:
 
 
 def chosen_place(attempt: Attempt, fingerprint: str, key: str) -> Chosen | None:
-    """What a person chose for a failure of the attempt; `key`: the grouping's own. Reads `attempt.job`; one query."""
+    """What a person chose for a failure of the attempt; `key`: the grouping's own. Reads its job; one query."""
     values = [of_attempt(attempt.pk), of_job(attempt.job_id, fingerprint), of_fingerprint(fingerprint), of_key(key)]
     rows = ChosenPlace.objects.filter(
         cluster_id=attempt.job.cluster_id, value__in=values, choice__undone_at=None
@@ -52,7 +52,7 @@ def chosen_place(attempt: Attempt, fingerprint: str, key: str) -> Chosen | None:
 
 
 def follow(attempt: Attempt, chosen: Chosen | None) -> None:
-    """Remember that an attempt came to where it is by a choice: its later verdicts stay, and an undo takes it back."""
+    """Remember that an attempt came by a choice: its later verdicts stay, and an undo takes it back."""
     if chosen is None or chosen.by_attempt:
         return
     ChosenPlace.objects.get_or_create(
