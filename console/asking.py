@@ -7,10 +7,12 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from django.db.models import Max
+from django.urls import reverse
 
 from advisor_api.models import Pause
 from audit.models import AuditEvent
 from console.job_list import Wanted
+from console.job_window import WHOLE, Window
 from console.topics import OVERVIEW, cluster_topic, gates_topic, job_topic
 from schedulers.words import Word
 from workloads.models import Attempt, Cluster, Job
@@ -37,6 +39,7 @@ class Asked:
 
     `standing`: of a cluster's nodes only those in this field (`advisor_api.node_standing`); empty: all.
     `node`: the name of a node of the cluster. `query`: the filters of a list as its address has them, bounded.
+    `window`: the stretch of a job's time that is looked at.
     """
 
     now: datetime
@@ -47,6 +50,7 @@ class Asked:
     standing: str = ""
     node: str = ""
     query: str = ""
+    window: Window = WHOLE
 
     @property
     def the_cluster(self) -> Cluster:
@@ -54,6 +58,11 @@ class Asked:
         if self.cluster is None:
             raise LookupError("a panel of this scope speaks of no cluster")
         return self.cluster
+
+    @property
+    def page(self) -> str:
+        """The address of the job's page; only for panels of scope JOB."""
+        return reverse("job", args=[self.the_cluster.name, self.the_job.number, self.the_job.epoch])
 
     @property
     def the_job(self) -> Job:
@@ -66,7 +75,7 @@ class Asked:
 def key_of(scope: Scope, asked: Asked) -> str:
     """What tells apart two panels of one name."""
     if scope is Scope.JOB:
-        return job_topic(asked.the_cluster.name, asked.the_job.number, asked.the_job.epoch)
+        return _topic_of_job(asked) + asked.window.query
     if scope is Scope.CLUSTER:
         return f"{cluster_topic(asked.the_cluster.name)} {asked.standing}".rstrip()
     if scope is Scope.NODE:
@@ -79,8 +88,12 @@ def key_of(scope: Scope, asked: Asked) -> str:
 def topics_of(scope: Scope, asked: Asked) -> tuple[str, ...]:
     """The topics whose frames make a panel fetch itself again."""
     if scope is Scope.JOB:
-        return key_of(scope, asked), gates_topic(asked.the_cluster.name)
+        return _topic_of_job(asked), gates_topic(asked.the_cluster.name)
     return (cluster_topic(asked.the_cluster.name),) if scope in {Scope.CLUSTER, Scope.NODE} else (OVERVIEW,)
+
+
+def _topic_of_job(asked: Asked) -> str:
+    return job_topic(asked.the_cluster.name, asked.the_job.number, asked.the_job.epoch)
 
 
 def version_of(scope: Scope, asked: Asked) -> str:

@@ -2,12 +2,15 @@
 
 from collections.abc import Iterable
 from datetime import datetime, timedelta
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 
 from audit.event_type import EventType
 from audit.models import AuditEvent
+from console.job_window import WHOLE, Window
+from console.mark_kind import MARKED
+from console.timeline import Saved
 from console.topics import QUIET
 from detectors.models import Anomaly, Excerpt, Verdict
 from detectors.provider_models import ProviderQuestion
@@ -16,7 +19,9 @@ from workloads.models import Attempt, Checkpoint, Cluster, Job, ProgressPoint
 from workloads.opt_in import read_stored
 
 ATTEMPTS_SHOWN = 30
+LANES_SHOWN = 300
 EVENTS_SHOWN = 150
+MARKS_READ = 5000
 CHECKPOINTS_SHOWN = 300
 ANOMALIES_SHOWN = 60
 POINTS_SHOWN = 240
@@ -24,20 +29,47 @@ POINTS_SHOWN = 240
 Row = TypeVar("Row", Anomaly, Excerpt, ProviderQuestion)
 
 
-def attempts_of(job: Job) -> list[Attempt]:
-    """The newest attempts in their order; each knows `job` without a query."""
-    newest = list(Attempt.objects.filter(job=job).order_by("-index")[:ATTEMPTS_SHOWN])
+class ToldEvent(NamedTuple):
+    """What a mark needs of an event."""
+
+    pk: int
+    at: datetime
+    type: str
+    sentence: str
+    attempt_index: int | None
+
+
+def attempts_of(job: Job, most: int = ATTEMPTS_SHOWN, window: Window = WHOLE) -> list[Attempt]:
+    """The newest attempts in their order, of a window those that ran in it; each knows `job` without a query."""
+    rows = Attempt.objects.filter(job=job)
+    if window.end is not None:
+        rows = rows.filter(Q(started_at=None) | Q(started_at__lte=window.end))
+    if window.start is not None:
+        rows = rows.filter(Q(ended_at=None) | Q(ended_at__gte=window.start))
+    newest = list(rows.order_by("-index")[:most])
     for attempt in newest:
         attempt.job = job
     return newest[::-1]
 
 
-def events_of(job: Job, cluster: Cluster, before: int | None = None) -> list[AuditEvent]:
-    """The newest events of the job in their order, without checkpoints; only ids below `before` if given."""
-    rows = _events(job, cluster).exclude(type__in=QUIET).defer("payload")
-    if before is not None:
-        rows = rows.filter(id__lt=before)
+def events_of(job: Job, cluster: Cluster, window: Window = WHOLE) -> list[AuditEvent]:
+    """The newest events of the job, or of a window, in their order, without checkpoints."""
+    rows = _within(_events(job, cluster), window).exclude(type__in=QUIET).defer("payload")
     return list(rows.order_by("-id")[:EVENTS_SHOWN])[::-1]
+
+
+def marked_of(job: Job, cluster: Cluster, window: Window = WHOLE) -> list[ToldEvent]:
+    """The newest events that become marks, in their order; enough for a job of hundreds of attempts."""
+    rows = _within(_events(job, cluster), window).filter(type__in=[kind.value for kind in MARKED])
+    newest = rows.order_by("-id").values_list("pk", "at", "type", "sentence", "attempt_index")[:MARKS_READ]
+    return [ToldEvent(*row) for row in newest][::-1]
+
+
+def first_listed(job: Job, cluster: Cluster, window: Window = WHOLE) -> int:
+    """The id of the oldest event that `events_of` gives; 0 when it gives all."""
+    rows = _within(_events(job, cluster), window).exclude(type__in=QUIET).order_by("-id")
+    found = rows.values_list("id", flat=True)[EVENTS_SHOWN - 1 : EVENTS_SHOWN].first()
+    return found or 0
 
 
 def left_alone(job: Job, cluster: Cluster) -> dict[int, AuditEvent]:
@@ -62,13 +94,16 @@ def questions_on(attempts: Iterable[Attempt]) -> dict[int, list[ProviderQuestion
     return _by_attempt(sorted(rows, key=lambda row: row.pk))
 
 
-def checkpoint_times(job: Job, cluster: Cluster) -> dict[int, tuple[datetime, ...]]:
-    """When checkpoints were saved, by attempt index."""
-    rows = _events(job, cluster).filter(type=EventType.CHECKPOINT_SAVED.value, attempt_index__isnull=False)
-    times: dict[int, list[datetime]] = {}
-    for index, at in rows.order_by("-id").values_list("attempt_index", "at")[:CHECKPOINTS_SHOWN]:
-        times.setdefault(index or 0, []).append(at)
-    return {index: tuple(sorted(found)) for index, found in times.items()}
+def checkpoints_saved(job: Job, cluster: Cluster, window: Window = WHOLE) -> dict[int, tuple[Saved, ...]]:
+    """The newest checkpoints that were saved, by attempt index."""
+    rows = _within(_events(job, cluster), window).filter(
+        type=EventType.CHECKPOINT_SAVED.value, attempt_index__isnull=False
+    )
+    found: dict[int, list[Saved]] = {}
+    newest = rows.order_by("-id").values_list("attempt_index", "at", "sentence")[:CHECKPOINTS_SHOWN]
+    for index, at, sentence in newest:
+        found.setdefault(index or 0, []).append(Saved(at, sentence))
+    return {index: tuple(sorted(some, key=lambda one: one.at)) for index, some in found.items()}
 
 
 def anomalies_of(attempts: Iterable[Attempt]) -> dict[int, list[Anomaly]]:
@@ -142,6 +177,12 @@ def wishes_of(job: Job) -> list[str]:
         ("logs", ", ".join(wish.logs)),
     )
     return [f"{name} {value}" for name, value in said if value != ""]
+
+
+def _within(rows: QuerySet[AuditEvent], window: Window) -> QuerySet[AuditEvent]:
+    if window.start is not None:
+        rows = rows.filter(at__gte=window.start)
+    return rows if window.end is None else rows.filter(at__lte=window.end)
 
 
 def _events(job: Job, cluster: Cluster) -> QuerySet[AuditEvent]:

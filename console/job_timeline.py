@@ -1,57 +1,115 @@
 """How does a job's stored story become the picture of its attempts?"""
 
+from bisect import bisect_right
 from collections.abc import Mapping, Sequence
-from datetime import datetime
+from dataclasses import dataclass
+from datetime import datetime, timedelta
 
-from audit.models import AuditEvent
-from console.job_rows import end_of, state_of
+from console.job_rows import ToldEvent, end_of, state_of
+from console.job_window import WHOLE, Window, around
 from console.mark_kind import MARKED, MarkKind
-from console.timeline import Happening, Run, Timeline, lay_out
+from console.timeline import Happening, Run, Saved, Timeline, lay_out
+from schedulers.words import Word
 from workloads.models import Attempt
 
 _MARKED = {event_type.value: kind for event_type, kind in MARKED.items()}
+BESIDE = timedelta(seconds=30)  # shown before a failure and after what came of it
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A stretch of time that one click shows."""
+
+    label: str
+    window: Window
+    chosen: bool
 
 
 def job_timeline(
     attempts: Sequence[Attempt],
-    events: Sequence[AuditEvent],
-    checkpoints: Mapping[int, tuple[datetime, ...]],
+    events: Sequence[ToldEvent],
+    checkpoints: Mapping[int, tuple[Saved, ...]],
     now: datetime,
+    window: Window = WHOLE,
 ) -> Timeline | None:
     """The picture at `now`; none before anything has a time. An anomaly stands where it was seen."""
     runs = [_run(attempt, checkpoints.get(attempt.index, ())) for attempt in attempts]
+    lanes = _Lanes(attempts)
     happenings = [
-        Happening(index, event.at, _MARKED[event.type], event.sentence, event_anchor(event))
+        Happening(index, event.at, kind, event.sentence, anchor_of(event.pk))
         for event in events
-        if event.type in _MARKED and (index := _lane_of(event, attempts)) is not None
+        if (kind := _MARKED.get(event.type)) and (index := lanes.of(event, kind)) is not None
     ]
-    return lay_out(runs, happenings, now)
+    return lay_out(runs, happenings, now, window)
 
 
-def event_anchor(event: AuditEvent) -> str:
+def anchor_of(event: int) -> str:
     """The id of an event's line on the page."""
-    return f"event-{event.pk}"
+    return f"event-{event}"
 
 
-def _lane_of(event: AuditEvent, attempts: Sequence[Attempt]) -> int | None:
-    """On which attempt's lane an event is marked; none when that attempt is not shown.
+def choices(
+    attempts: Sequence[Attempt], recovery: tuple[datetime, datetime | None] | None, window: Window
+) -> list[Choice]:
+    """All of the job, the newest attempt, and the newest recovery; none of a job that has only one stretch."""
+    wanted = [("Whole job", WHOLE)]
+    begun = [attempt for attempt in attempts if attempt.started_at is not None]
+    if begun and len(attempts) > 1:
+        wanted.append(("Newest attempt", _run(begun[-1], ()).window))
+    if recovery is not None:
+        failed, over = recovery
+        wanted.append(("Newest recovery", around(failed - BESIDE, None if over is None else over + BESIDE)))
+    if len(wanted) == 1 and not window:
+        return []
+    made = [Choice(label, stretch, stretch.query == window.query) for label, stretch in wanted]
+    return (
+        made
+        if any(one.chosen for one in made)
+        else [*made, Choice("A stretch that you chose", window, chosen=True)]
+    )
 
-    What came of an advice is told about the attempt that failed, and seen on the one that ran at that moment.
-    """
-    if _MARKED[event.type] is MarkKind.OUTCOME:
-        begun = [a.index for a in attempts if a.started_at is not None and a.started_at <= event.at]
-        return max(begun, default=event.attempt_index)
-    return next((attempt.index for attempt in attempts if attempt.index == event.attempt_index), None)
+
+class _Lanes:
+    """On which attempt's lane an event is marked."""
+
+    def __init__(self, attempts: Sequence[Attempt]) -> None:
+        self._shown = {attempt.index for attempt in attempts}
+        starts = sorted((a.started_at, a.index) for a in attempts if a.started_at is not None)
+        self._starts = [at for at, _index in starts]
+        self._newest: list[int] = []  # the highest index that has started by then
+        for _at, index in starts:
+            self._newest.append(max(index, self._newest[-1]) if self._newest else index)
+
+    def of(self, event: ToldEvent, kind: Word) -> int | None:
+        """None when that attempt is not shown.
+
+        What came of an advice is told about the attempt that failed, and seen on the one that ran at that moment.
+        """
+        if kind is MarkKind.OUTCOME and (place := bisect_right(self._starts, event.at)):
+            return self._newest[place - 1]
+        return event.attempt_index if event.attempt_index in self._shown else None
 
 
-def _run(attempt: Attempt, checkpoints: tuple[datetime, ...]) -> Run:
+def _run(attempt: Attempt, checkpoints: tuple[Saved, ...]) -> Run:
     state = state_of(attempt)
     return Run(
         attempt.index,
-        f"Attempt {attempt.index}: {state.label.lower()}",
+        state.label.lower(),
         state.colour,
         attempt.submitted_at,
         attempt.started_at,
         end_of(attempt),
         checkpoints,
+        _steps(attempt),
     )
+
+
+def _steps(attempt: Attempt) -> str:
+    """`steps 1 to 524, checkpoint 500`."""
+    said = []
+    if attempt.last_step is not None:
+        first = "?" if attempt.first_step is None else attempt.first_step
+        said.append(f"steps {first} to {attempt.last_step}")
+    if attempt.last_checkpoint_step is not None:
+        said.append(f"checkpoint {attempt.last_checkpoint_step}")
+    return ", ".join(said)

@@ -5,24 +5,34 @@ from schedulers.words import Word
 
 
 class MarkKind(Word):
-    """Kind of a mark; its letter and shape tell it apart without its colour."""
+    """Kind of a mark, what weighs most first; its letter and shape tell it apart without its colour."""
 
-    SYMPTOM = "symptom", "What was seen", "danger"
-    VERDICT = "verdict", "What was concluded", "primary"
-    ADVICE = "advice", "What was advised", "info"
-    ACTION = "action", "What was done", "warning"
-    OUTCOME = "outcome", "What came of it", "success"
     TROUBLE = "trouble", "What went wrong", "danger"
+    SYMPTOM = "symptom", "What was seen", "danger"
+    ACTION = "action", "What was done", "warning"
+    ADVICE = "advice", "What was advised", "info"
+    VERDICT = "verdict", "What was concluded", "primary"
+    OUTCOME = "outcome", "What came of it", "success"
+    STATE = "state", "What the scheduler showed", "secondary"
 
     @property
     def letter(self) -> str:
         """The sign inside the mark."""
-        return {"symptom": "!", "verdict": "V", "advice": "A", "action": "▸", "outcome": "✓", "trouble": "×"}[
-            self.value
-        ]
+        return _LETTERS[self.value]
 
+
+_LETTERS = {
+    "trouble": "×",
+    "symptom": "!",
+    "action": "▸",
+    "advice": "A",
+    "verdict": "V",
+    "outcome": "✓",
+    "state": "S",
+}
 
 MARKED: dict[EventType, MarkKind] = {
+    EventType.ATTEMPT_STATE: MarkKind.STATE,
     EventType.ANOMALY: MarkKind.SYMPTOM,
     EventType.BLIND: MarkKind.SYMPTOM,
     EventType.VERDICT: MarkKind.VERDICT,

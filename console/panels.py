@@ -11,7 +11,7 @@ from django.template.loader import render_to_string
 from django.urls import reverse
 
 from console.asking import Asked, Scope, key_of, topics_of, version_of
-from console.contexts import Context, cluster, job, jobs, site
+from console.contexts import Context, audit, cluster, job, job_picture, jobs, nodes, site
 from console.delivery_lines import SEE_WHOM
 from console.incident_lines import incidents_now, incidents_open, incidents_over
 from console.rendering import Body, bodies
@@ -53,13 +53,19 @@ PANELS: tuple[Panel, ...] = (
     Panel(site.deliveries, Scope.SITE, "Sent and to be sent", frozenset({SEE_WHOM})),
     Panel(jobs.job_table, Scope.JOBS, "Jobs"),
     Panel(job.job_summary, Scope.JOB, "Now"),
-    Panel(job.job_lanes, Scope.JOB, "Timeline"),
+    Panel(job_picture.job_lanes, Scope.JOB, "Timeline"),
     Panel(job.job_recovery, Scope.JOB, "What happened, and why"),
     Panel(job.job_attempts, Scope.JOB, "Attempts and nodes"),
     Panel(job.job_events, Scope.JOB, "Events"),
     Panel(cluster.cluster_health, Scope.CLUSTER, "Health", frozenset({"workloads.switch_mode"})),
     Panel(cluster.cluster_advice, Scope.CLUSTER, "Open advice"),
     Panel(cluster.cluster_nodes, Scope.CLUSTER, "Nodes"),
+    Panel(nodes.node_table, Scope.LIST, "Nodes"),
+    Panel(nodes.node_standing, Scope.NODE, "Now", frozenset({nodes.MAY_EXCLUDE})),
+    Panel(nodes.node_exclusions, Scope.NODE, "Left out by Rekindle"),
+    Panel(nodes.node_history, Scope.NODE, "History"),
+    Panel(nodes.node_events, Scope.NODE, "Events"),
+    Panel(audit.audit_events, Scope.LIST, "Events"),
 )
 
 
@@ -93,7 +99,7 @@ def address_of(panel: Panel, asked: Asked) -> str:
     """Where the panel is fetched from again."""
     if panel.scope is Scope.JOB:
         number, epoch = asked.the_job.number, asked.the_job.epoch
-        return reverse("job-panel", args=[panel.name, asked.the_cluster.name, number, epoch])
+        return reverse("job-panel", args=[panel.name, asked.the_cluster.name, number, epoch]) + asked.window.query
     if panel.scope is Scope.CLUSTER:
         chosen = f"?nodes={asked.standing}" if asked.standing else ""
         return reverse("cluster-panel", args=[panel.name, asked.the_cluster.name]) + chosen

@@ -60,6 +60,14 @@ def sequences_of(job: Job) -> list[Sequence]:
     return list(Sequence.objects.filter(advice__attempt__job=job).order_by("-id")[:SEQUENCES_READ])
 
 
+def newest_recovery(sequences: list[Sequence]) -> tuple[datetime, datetime | None] | None:
+    """When the newest recovery began, and when it was over; none yet while it is under way."""
+    newest = max(sequences, key=lambda sequence: sequence.pk, default=None)
+    if newest is None:
+        return None
+    return newest.happened_at, newest.resumed_at or newest.closed_at
+
+
 def failure_before(at: datetime, sequences: list[Sequence]) -> datetime | None:
     """When the failure happened whose recovery an event at `at` belongs to; none outside of any recovery."""
     fitting = [s for s in sequences if s.happened_at <= at and (s.closed_at is None or at <= s.closed_at)]

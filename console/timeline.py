@@ -1,29 +1,26 @@
-"""Pure: where do attempts, marks and ticks stand on one common time axis?
+"""Pure: where do attempts and marks stand on one common time axis?
 
 Shares of the axis are percentages, so that the picture stretches with the page while its text keeps its size.
 Marks that lie closer together than they are wide are set side by side in order, each with a line down to its true
-moment: a recovery happens within seconds of a run that took hours.
+moment: a recovery happens within seconds of a run that took hours. Of many attempts all but the newest are drawn
+as narrow lanes, and in a narrow lane all marks of one place are one.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
+from console.job_window import WHOLE, Window
 from console.mark_kind import MarkKind
+from console.time_axis import SHORTEST, Axis, Tick, axis_of, ticks
 
 MARK_WIDTH = 3.0  # per cent that a mark takes: 20 of the 700 units below which the picture is scrolled
 SAME_PLACE = 1.0  # per cent within which marks of one kind are one: nobody could tell them apart
-MARKS_PER_LANE = 30  # more do not fit side by side; the event list has all of them
-TICKS_AT_MOST = 7
-LANE_HEIGHT = 74
+MARKS_PER_LANE = 30  # more do not fit side by side: neighbours become one then
+WIDE_LANES = 12  # so many attempts have wide lanes all
+WIDE_AMONG_MANY = 4  # of more attempts only the newest
+LANE_HEIGHT, NARROW_HEIGHT = 58, 24
 AXIS_HEIGHT = 26
-SHORTEST = timedelta(seconds=10)
-MARGIN = 0.02  # share of the span left free at both ends
-
-_STEPS = tuple(
-    timedelta(seconds=seconds)
-    for seconds in (1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10800, 21600, 43200, 86400)
-)
 
 
 @dataclass(frozen=True)
@@ -38,6 +35,14 @@ class Happening:
 
 
 @dataclass(frozen=True)
+class Saved:
+    """A checkpoint that was saved, and what was said of it."""
+
+    at: datetime
+    sentence: str = ""
+
+
+@dataclass(frozen=True)
 class Run:
     """One attempt as the picture needs it. `colour` is a theme colour, `ended_at` none while it runs."""
 
@@ -47,7 +52,22 @@ class Run:
     waiting_since: datetime | None
     started_at: datetime | None
     ended_at: datetime | None
-    checkpoints: tuple[datetime, ...] = ()
+    checkpoints: tuple[Saved, ...] = ()
+    steps: str = ""
+
+    @property
+    def begun(self) -> datetime | None:
+        """The first moment that is known of it."""
+        return self.waiting_since or self.started_at or self.ended_at
+
+    @property
+    def window(self) -> Window:
+        """A stretch that holds all of it, with something on both sides."""
+        begun, over = self.started_at or self.begun, self.ended_at
+        if begun is None:
+            return WHOLE
+        margin = max(((over or begun) - begun) / 20, SHORTEST)
+        return Window(begun - margin, None if over is None else over + margin)
 
 
 @dataclass(frozen=True)
@@ -62,7 +82,7 @@ class Bar:
 
 @dataclass(frozen=True)
 class Mark:
-    """One mark: shown at `x`, true at `true_x`, both in per cent. Several of one kind at one moment share it."""
+    """One mark: shown at `x`, true at `true_x`, both in per cent. Several at one place share it."""
 
     x: float
     true_x: float
@@ -74,6 +94,11 @@ class Mark:
         return self.happenings[0]
 
     @property
+    def kind(self) -> MarkKind:
+        """Of several kinds the one that weighs most."""
+        return min((one.kind for one in self.happenings), key=list(MarkKind).index)
+
+    @property
     def words(self) -> str:
         """What happened, in words."""
         more = len(self.happenings) - 1
@@ -81,93 +106,128 @@ class Mark:
 
 
 @dataclass(frozen=True)
-class Lane:
-    """One attempt, from top to bottom: its title, its marks, its bars. `y` in pixels from the top."""
+class Fold:
+    """A folded stretch of the axis: `x` and `width` in per cent."""
 
-    run: Run
-    y: int
-    bars: tuple[Bar, ...]
-    checkpoints: tuple[float, ...]
-    marks: tuple[Mark, ...]
-    left_out: int = 0
+    x: float
+    width: float
+    length: timedelta
 
 
 @dataclass(frozen=True)
-class Tick:
-    """A moment named on the axis."""
+class Lane:
+    """One attempt, from top to bottom: its marks, its bars, its changes of state. `y`, `height` in pixels."""
 
-    x: float
-    label: str
+    run: Run
+    y: int
+    height: int
+    bars: tuple[Bar, ...]
+    checkpoints: tuple[tuple[float, str], ...]
+    marks: tuple[Mark, ...]
+    turns: tuple[Mark, ...] = ()
 
     @property
-    def anchor(self) -> str:
-        """Which end of the label stands at `x`, so that none is cut at an edge of the picture."""
-        return "start" if self.x < 4 else "end" if self.x > 96 else "middle"
+    def narrow(self) -> bool:
+        """Whether it has no room for signs."""
+        return self.height == NARROW_HEIGHT
 
 
 @dataclass(frozen=True)
 class Timeline:
-    """The whole picture. `height` in pixels."""
+    """The whole picture. `height` in pixels. `elsewhere`: attempts outside the stretch that is shown."""
 
-    start: datetime
-    end: datetime
+    axis: Axis
     lanes: tuple[Lane, ...] = ()
     ticks: tuple[Tick, ...] = ()
+    folds: tuple[Fold, ...] = ()
     height: int = field(default=AXIS_HEIGHT)
+    elsewhere: int = 0
+
+    @property
+    def start(self) -> datetime:
+        """The left border."""
+        return self.axis.start
+
+    @property
+    def end(self) -> datetime:
+        """The right border."""
+        return self.axis.end
 
 
-@dataclass(frozen=True)
-class _Axis:
-    start: datetime
-    span: timedelta
-
-    def x(self, at: datetime) -> float:
-        """Per cent of the axis, kept within it."""
-        return round(min(1.0, max(0.0, (at - self.start) / self.span)) * 100, 3)
-
-
-def lay_out(runs: Sequence[Run], happenings: Sequence[Happening], now: datetime) -> Timeline | None:
-    """The picture of a job at `now`; none when nothing has a time yet."""
-    known = [
-        at for run in runs for at in (run.waiting_since, run.started_at, run.ended_at, *run.checkpoints) if at
-    ] + [happening.at for happening in happenings]
-    if not known:
+def lay_out(
+    runs: Sequence[Run], happenings: Sequence[Happening], now: datetime, window: Window = WHOLE
+) -> Timeline | None:
+    """The picture of a job at `now`, or of a stretch of it; none when nothing has a time there."""
+    axis = axis_of(_busy(runs, happenings, now), window.start, window.end)
+    if axis is None:
         return None
-    start, end = min(known), max(known)
-    if any(run.ended_at is None for run in runs):
-        end = max(end, now)
-    margin = max(end - start, SHORTEST) * MARGIN
-    axis = _Axis(start - margin, max(end - start, SHORTEST) + 2 * margin)
-    lanes = tuple(
-        _lane(run, [h for h in happenings if h.attempt_index == run.index], place * LANE_HEIGHT, axis, end)
-        for place, run in enumerate(runs)
-    )
-    return Timeline(axis.start, axis.start + axis.span, lanes, ticks(axis), len(lanes) * LANE_HEIGHT + AXIS_HEIGHT)
+    shown = [run for run in runs if run.begun is None or window.meets(run.begun, run.ended_at)] if window else runs
+    own: dict[int, list[Happening]] = {run.index: [] for run in shown}
+    for happening in sorted(happenings, key=lambda one: one.at):
+        if happening.attempt_index in own and window.holds(happening.at):
+            own[happening.attempt_index].append(happening)
+    lanes, y = [], 0
+    for place, run in enumerate(shown):
+        wide = len(shown) <= WIDE_LANES or place >= len(shown) - WIDE_AMONG_MANY
+        lanes.append(_lane(run, own[run.index], axis, (y, LANE_HEIGHT if wide else NARROW_HEIGHT), now))
+        y += lanes[-1].height
+    folds = tuple(Fold(x := axis.x(a), round(axis.x(b) - x, 3), b - a) for a, b in axis.folds)
+    return Timeline(axis, tuple(lanes), ticks(axis), folds, y + AXIS_HEIGHT, len(runs) - len(shown))
 
 
-def _lane(run: Run, happenings: Sequence[Happening], y: int, axis: _Axis, end: datetime) -> Lane:
-    ordered = sorted(happenings, key=lambda happening: happening.at)
-    groups = _together(ordered, axis)
-    shown = groups[-MARKS_PER_LANE:]
-    true = [axis.x(group[0].at) for group in shown]
-    marks = tuple(Mark(x, true_x, tuple(g)) for x, true_x, g in zip(spread(true), true, shown, strict=True))
-    checkpoints = tuple(axis.x(min(at, run.ended_at or at)) for at in run.checkpoints)
-    return Lane(run, y, _bars(run, axis, end), checkpoints, marks, len(groups) - len(shown))
+def _busy(runs: Sequence[Run], happenings: Sequence[Happening], now: datetime) -> list[tuple[datetime, datetime]]:
+    """Where something is to be seen: attempts that run, and every moment that has a mark."""
+    moments = [one.at for one in happenings] + [saved.at for run in runs for saved in run.checkpoints]
+    moments += [at for run in runs for at in (run.waiting_since, run.ended_at) if at is not None]
+    if any(run.ended_at is None and run.begun is not None for run in runs):
+        moments.append(max(now, max(moments, default=now)))
+    stretches = [
+        (run.started_at, max(run.started_at, run.ended_at or now)) for run in runs if run.started_at is not None
+    ]
+    return stretches + [(at, at) for at in moments]
 
 
-def _together(ordered: Sequence[Happening], axis: _Axis) -> list[list[Happening]]:
-    """Neighbours of one kind within `SAME_PLACE` of the first of them."""
+def _lane(run: Run, happenings: Sequence[Happening], axis: Axis, place: tuple[int, int], now: datetime) -> Lane:
+    y, height = place
+    narrow = height == NARROW_HEIGHT
+    turns = _set([one for one in happenings if one.kind is MarkKind.STATE], axis, narrow=True)
+    marked = [one for one in happenings if one.kind is not MarkKind.STATE]
+    checkpoints = tuple((axis.x(min(one.at, run.ended_at or one.at)), one.sentence) for one in run.checkpoints)
+    marks = _set(marked, axis, narrow=narrow)
+    return Lane(run, y, height, _bars(run, axis, now), checkpoints, marks, () if narrow else turns)
+
+
+def _set(ordered: Sequence[Happening], axis: Axis, *, narrow: bool) -> tuple[Mark, ...]:
+    """Marks at their places: spread where they carry signs, all of one place one where they do not."""
+    if narrow:
+        together = _together(ordered, axis, SAME_PLACE, lambda _one, _other: True)
+    else:
+        together = _together(ordered, axis, SAME_PLACE, lambda one, other: one.kind is other.kind)
+        if len(together) > MARKS_PER_LANE:
+            together = _together(ordered, axis, 100 / (MARKS_PER_LANE - 1), lambda _one, _other: True)
+    true = [axis.x(group[0].at) for group in together]
+    shown = true if narrow else spread(true)
+    return tuple(Mark(x, true_x, tuple(g)) for x, true_x, g in zip(shown, true, together, strict=True))
+
+
+def _together(
+    ordered: Sequence[Happening], axis: Axis, within: float, alike: Callable[[Happening, Happening], bool]
+) -> list[list[Happening]]:
+    """Alike neighbours within so many per cent of the first of them."""
     groups: list[list[Happening]] = []
+    begun = 0.0
     for happening in ordered:
-        last = groups[-1][0] if groups else None
-        if last and last.kind is happening.kind and axis.x(happening.at) - axis.x(last.at) <= SAME_PLACE:
+        x = axis.x(happening.at)
+        if groups and x - begun <= within and alike(groups[-1][0], happening):
             groups[-1].append(happening)
         else:
             groups.append([happening])
+            begun = x
     return groups
 
 
-def _bars(run: Run, axis: _Axis, end: datetime) -> tuple[Bar, ...]:
+def _bars(run: Run, axis: Axis, now: datetime) -> tuple[Bar, ...]:
+    end = max(now, run.begun or now)
     stretches = []
     if run.waiting_since is not None:
         until = run.started_at or run.ended_at or end
@@ -192,19 +252,3 @@ def spread(places: Sequence[float]) -> list[float]:
         spread_out[index] = round(min(spread_out[index], limit), 3)
         limit = spread_out[index] - MARK_WIDTH
     return spread_out
-
-
-def ticks(axis: _Axis) -> tuple[Tick, ...]:
-    """At most `TICKS_AT_MOST` round moments, labelled as finely as they lie apart."""
-    days = timedelta(days=max(1, -(-axis.span.days // TICKS_AT_MOST)))
-    step = next((step for step in _STEPS if axis.span / step <= TICKS_AT_MOST), days)
-    midnight = axis.start.replace(hour=0, minute=0, second=0, microsecond=0)
-    at = midnight + step * -(-(axis.start - midnight) // step)
-    label = "%H:%M:%S" if step < timedelta(minutes=1) else "%H:%M" if step < timedelta(days=1) else "%m-%d"
-    found, day = [], axis.start.date()
-    while at <= axis.start + axis.span:
-        new_day = at.date() != day and step < timedelta(days=1)
-        found.append(Tick(axis.x(at), f"{at:%m-%d} {at:{label}}" if new_day else f"{at:{label}}"))
-        day = at.date()
-        at += step
-    return tuple(found)

@@ -7,9 +7,9 @@ from console.contexts import Context
 from console.evidence import judgement_of, quotes_from
 from console.in_short import in_short
 from console.job_rows import (
+    EVENTS_SHOWN,
     anomalies_of,
     attempts_of,
-    checkpoint_times,
     corrections_of,
     end_of,
     events_of,
@@ -24,14 +24,14 @@ from console.job_rows import (
     verdicts_of,
     wishes_of,
 )
-from console.job_timeline import event_anchor, job_timeline
+from console.job_timeline import anchor_of
 from console.mark_kind import MARKED, MarkKind
 from console.recovery import failure_before, sequence_of, sequences_of, stations_of
 from console.sparkline import sparkline
 from detectors.catalogue.kind import AnomalyKind
 from workloads.phase import Phase
 
-_MARKS = {event_type.value: kind for event_type, kind in MARKED.items()}
+_MARKS = {event_type.value: kind for event_type, kind in MARKED.items() if kind is not MarkKind.STATE}
 
 
 def job_summary(asked: Asked) -> Context:
@@ -61,14 +61,6 @@ def job_summary(asked: Asked) -> Context:
             left_alone(asked.the_job, asked.the_cluster),
         ),
     }
-
-
-def job_lanes(asked: Asked) -> Context:
-    """The picture of a job: attempts as lanes on one time axis."""
-    job, cluster = asked.the_job, asked.the_cluster
-    attempts = attempts_of(job)
-    picture = job_timeline(attempts, events_of(job, cluster), checkpoint_times(job, cluster), asked.now)
-    return {"timeline": picture, "kinds": list(MarkKind)}
 
 
 def job_recovery(asked: Asked) -> Context:
@@ -135,10 +127,10 @@ def job_events(asked: Asked) -> Context:
     rows = [
         {
             "event": event,
-            "anchor": event_anchor(event),
+            "anchor": anchor_of(event.pk),
             "failed_at": failure_before(event.at, sequences),
             "mark": _MARKS.get(event.type),
         }
-        for event in events_of(job, cluster)
+        for event in events_of(job, cluster, asked.window)
     ]
-    return {"rows": rows}
+    return {"rows": rows, "window": asked.window, "cut": len(rows) == EVENTS_SHOWN, "address": asked.page}

@@ -56,11 +56,11 @@ def word(value: str, vocabulary: str) -> Word | str:
 
 @register.simple_tag
 def moment(at: datetime | None, now: datetime | None = None, clock_only: bool = False) -> SafeString:
-    """A time with zone and its age: `16:03:12 UTC, 3 min ago`; the date when it is not of today."""
+    """A time with zone and its age: `16:03:12 UTC, 3 min ago`; dated if not of today. `clock_only`: no age."""
     if not at:  # also the empty text of a variable that does not exist
         return SafeString('<span class="text-body-secondary">–</span>')
-    same_day = now is not None and at.date() == now.date()
-    shown = f"{at:%H:%M:%S}" if same_day or clock_only else f"{at:%Y-%m-%d %H:%M:%S}"
+    same_day = at.date() == now.date() if now is not None else clock_only
+    shown = f"{at:%H:%M:%S}" if same_day else f"{at:%Y-%m-%d %H:%M:%S}"
     exact = f"{at:%Y-%m-%d %H:%M:%S}.{at.microsecond // 1000:03d} UTC"
     when = format_html('<time datetime="{}" title="{}">{} UTC</time>', at.isoformat(), exact, shown)
     if now is None or clock_only:

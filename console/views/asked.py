@@ -12,6 +12,7 @@ from advisor_api.node_standing import Standing
 from audit.models import AuditEvent
 from console.asking import Asked
 from console.job_list import read_wanted
+from console.job_window import read_window
 from console.panels import PANELS, place
 from workloads.models import Cluster, Job, Node
 
@@ -41,7 +42,8 @@ def asked_of(
     known = standing if standing in set(Standing) else ""
     query = request.GET.urlencode()
     bounded = query if len(query) <= QUERY_LIMIT else ""
-    return Asked(timezone.now(), may, found, job, read_wanted(request.GET), known, node, bounded)
+    window = read_window(request.GET)
+    return Asked(timezone.now(), may, found, job, read_wanted(request.GET), known, node, bounded, window)
 
 
 def page(

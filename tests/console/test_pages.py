@@ -120,8 +120,8 @@ def test_a_worker_that_stopped_is_not_shown_as_a_healthy_cluster(as_viewer: Clie
 def test_the_job_page_tells_the_whole_story(as_viewer: Client, rows: Sample) -> None:
     text = as_viewer.get(reverse("job", args=["demo", 4711, 0])).content.decode()
     for said in (
-        "Attempt 0: failed",
-        "Attempt 1: running",
+        "Attempt 0</a> <span>failed</span><small>steps 1 to 524, checkpoint 500</small>",
+        "Attempt 1</a> <span>running</span>",
         "GPU 2 of n03 lost data: an uncorrectable ECC error came before every other message",
         "93 % sure",
         "at byte 82400",
@@ -142,7 +142,7 @@ def test_the_job_page_tells_the_whole_story(as_viewer: Client, rows: Sample) -> 
 def test_every_mark_of_the_timeline_leads_to_its_line(as_viewer: Client, rows: Sample) -> None:
     text = as_viewer.get(reverse("job", args=["demo", 4711, 0])).content.decode()
     anchors = [part.partition('"')[0] for part in text.split('<a href="#event-')[1:]]
-    assert len(anchors) == 6, "three actions within two seconds share a mark"
+    assert len(anchors) == 7, "three actions within two seconds share a mark; one is a change of state"
     assert all(f'id="event-{anchor}"' in text for anchor in anchors)
 
 
@@ -208,7 +208,7 @@ def test_the_number_of_queries_does_not_grow_with_the_rows(
         extra = sample.job(rows.cluster, 5000 + number, now)
         for index in range(2):
             sample.attempt(extra, index, sample.JobState.RUNNING, now)
-    bounds = {"overview": 19, "jobs": 12, "job": 35, "cluster": 25, "approvals": 11, "incidents": 14, "log copy": 7}
+    bounds = {"overview": 19, "jobs": 12, "job": 37, "cluster": 25, "approvals": 11, "incidents": 14, "log copy": 7}
     for name, address in pages(rows).items():
         bodies.forget()
         with django_assert_max_num_queries(bounds[name]):

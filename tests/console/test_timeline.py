@@ -7,14 +7,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from console.job_window import Window, around, read_window
 from console.mark_kind import MarkKind
 from console.sparkline import HEIGHT, sparkline
+from console.time_axis import FOLDS_WIDTH, TICKS_AT_MOST, axis_of
 from console.timeline import (
+    LANE_HEIGHT,
     MARK_WIDTH,
     MARKS_PER_LANE,
-    TICKS_AT_MOST,
+    NARROW_HEIGHT,
+    WIDE_AMONG_MANY,
     Happening,
     Run,
+    Saved,
     lay_out,
     spread,
 )
@@ -87,10 +92,113 @@ def test_marks_of_the_same_second_stand_side_by_side_in_order() -> None:
     assert marks[-1].true_x - marks[0].true_x < 0.1
 
 
-def test_too_many_marks_are_left_to_the_list() -> None:
-    lane = lay_out([run(0, 0, 100)], [happening(2 * i) for i in range(50)], at(100)).lanes[0]
-    assert len(lane.marks) == MARKS_PER_LANE
-    assert lane.left_out == 50 - MARKS_PER_LANE
+def test_too_many_marks_become_fewer_and_none_is_lost() -> None:
+    kinds = [MarkKind.SYMPTOM, MarkKind.VERDICT]
+    many = [happening(i / 50, kind=kinds[i % 2]) for i in range(5000)]
+    lane = lay_out([run(0, 0, 100)], many, at(100)).lanes[0]
+    assert 10 <= len(lane.marks) <= MARKS_PER_LANE
+    assert sum(len(mark.happenings) for mark in lane.marks) == 5000
+    assert {mark.kind for mark in lane.marks} == {MarkKind.SYMPTOM}, "of several kinds the one that weighs most"
+
+
+def test_of_many_attempts_the_newest_have_wide_lanes() -> None:
+    runs = [run(i, i, i + 1) for i in range(200)]
+    picture = lay_out(runs, [happening(i + 0.5, index=i) for i in range(200)], at(200))
+    heights = [lane.height for lane in picture.lanes]
+    assert heights == [NARROW_HEIGHT] * (200 - WIDE_AMONG_MANY) + [LANE_HEIGHT] * WIDE_AMONG_MANY
+    assert [lane.y for lane in picture.lanes] == list(itertools.accumulate(heights, initial=0))[:-1]
+    assert all(len(lane.marks) == 1 for lane in picture.lanes)
+
+
+def test_a_change_of_state_stands_below_the_bar_and_takes_no_place_of_a_mark() -> None:
+    lane = lay_out([run(0, 0, 50)], [happening(0, kind=MarkKind.STATE), happening(50)], at(50)).lanes[0]
+    assert [mark.kind for mark in lane.turns] == [MarkKind.STATE]
+    assert [mark.kind for mark in lane.marks] == [MarkKind.SYMPTOM]
+
+
+def test_a_long_wait_between_two_attempts_is_folded() -> None:
+    picture = lay_out([run(0, 0, 60), run(1, 3000, 3060)], [happening(60)], at(3060))
+    (fold,) = picture.folds
+    assert fold.length == timedelta(minutes=2940)
+    assert 2 < fold.width < 4
+    first, second = (lane.bars[0] for lane in picture.lanes)
+    assert first.width == pytest.approx(second.width, abs=0.01)
+    assert first.width > 40, "what ran fills the picture"
+    assert first.x + first.width == pytest.approx(fold.x, abs=0.01)
+    assert fold.x + fold.width == pytest.approx(second.x, abs=0.01)
+
+
+def test_a_mark_in_a_long_wait_is_in_no_fold() -> None:
+    picture = lay_out([run(0, 0, 60), run(1, 3000, 3060)], [happening(1500)], at(3060))
+    assert len(picture.folds) == 2
+    (mark,) = picture.lanes[0].marks
+    assert picture.folds[0].x + picture.folds[0].width == pytest.approx(mark.true_x, abs=0.01)
+
+
+def test_a_short_wait_is_not_folded() -> None:
+    assert lay_out([run(0, 0, 60), run(1, 61, 120)], [], at(120)).folds == ()
+
+
+def test_a_hundred_long_waits_leave_most_of_the_axis_to_what_ran() -> None:
+    picture = lay_out([run(i, 1000 * i, 1000 * i + 1) for i in range(100)], [], at(100_000))
+    assert len(picture.folds) == 99
+    assert sum(fold.width for fold in picture.folds) <= 100 * FOLDS_WIDTH + 0.1
+
+
+@given(
+    st.lists(st.tuples(st.floats(0, 1e5), st.floats(0, 500)), min_size=1, max_size=30),
+    st.floats(0, 1e5),
+    st.floats(0, 1e5),
+)
+def test_the_axis_keeps_the_order_of_time(stretches: list[tuple[float, float]], one: float, other: float) -> None:
+    axis = axis_of([(at(begun), at(begun + long)) for begun, long in stretches])
+    early, late = sorted((at(one), at(other)))
+    assert 0 <= axis.x(early) <= axis.x(late) <= 100
+
+
+def test_a_window_shows_its_attempts_and_their_marks_alone() -> None:
+    runs = [run(i, 10 * i, 10 * i + 9) for i in range(30)]
+    marks = [happening(10 * i + 5, index=i) for i in range(30)]
+    picture = lay_out(runs, marks, at(300), Window(at(100), at(128)))
+    assert [lane.run.index for lane in picture.lanes] == [10, 11, 12]
+    assert picture.elsewhere == 27
+    assert [len(lane.marks) for lane in picture.lanes] == [1, 1, 1]
+    assert (picture.start, picture.end) == (at(100), at(128))
+
+
+def test_a_window_without_end_goes_on_with_the_clock() -> None:
+    runs = [run(0, 0, 50), run(1, 60, None)]
+    assert lay_out(runs, [], at(100), Window(at(60))).end > lay_out(runs, [], at(90), Window(at(60))).end
+
+
+def test_a_window_with_nothing_in_it_is_still_a_picture() -> None:
+    picture = lay_out([run(0, 0, 50)], [], at(100), Window(at(60), at(70)))
+    assert picture.lanes == ()
+    assert lay_out([], [], at(100), Window(at(60))) is None
+
+
+@pytest.mark.parametrize(
+    ("asked", "window"),
+    [
+        ({}, Window()),
+        ({"from": "2026-11-29T03:00:00Z"}, Window(START)),
+        ({"from": "2026-11-29T03:00:00Z", "to": "2026-11-29T03:10:00Z"}, Window(START, at(10))),
+        ({"from": "2026-11-29T04:00:00 01:00"}, Window(START)),
+        ({"from": "2026-11-29T03:10:00Z", "to": "2026-11-29T03:00:00Z"}, Window()),
+        ({"from": "9999-12-31T23:59:59-23:59", "to": "0001-01-01T00:00:00+23:59"}, Window()),
+        ({"from": "yesterday", "to": "' OR 1=1"}, Window()),
+        ({"from": "2" * 5000}, Window()),
+    ],
+)
+def test_a_window_is_read_from_an_address_or_left_out(asked: dict[str, str], window: Window) -> None:
+    assert read_window(asked) == window
+
+
+def test_a_window_is_the_same_after_its_own_address() -> None:
+    window = around(at(1.2345), at(7.77777))
+    assert window.query == "?from=2026-11-29T03:01:14Z&to=2026-11-29T03:07:47Z"
+    pairs = (pair.split("=") for pair in window.query[1:].split("&"))
+    assert read_window({name: text for name, text in pairs}) == window
 
 
 @given(st.lists(st.floats(0, 100), max_size=MARKS_PER_LANE).map(sorted))
@@ -118,9 +226,9 @@ def test_a_new_day_is_named_on_the_axis() -> None:
 
 
 def test_a_checkpoint_read_after_the_end_stands_at_the_end() -> None:
-    late = run(0, 0, 50, checkpoints=(at(20), at(55)))
+    late = run(0, 0, 50, checkpoints=(Saved(at(20)), Saved(at(55))))
     lane = lay_out([late], [happening(100)], at(100)).lanes[0]
-    assert lane.checkpoints[1] == pytest.approx(lane.bars[0].x + lane.bars[0].width, abs=0.01)
+    assert lane.checkpoints[1][0] == pytest.approx(lane.bars[0].x + lane.bars[0].width, abs=0.01)
 
 
 @pytest.mark.parametrize("values", [[], [1.0]])
