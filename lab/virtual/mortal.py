@@ -36,9 +36,14 @@ class MortalDatabase:
         del self._connection._commit
 
     def revive(self, part: str) -> None:
-        """Another worker: it knows nothing of what the dead one was about."""
+        """Another worker: it knows nothing of what the dead one was about, and has a connection of its own.
+
+        Who dies right after BEGIN has a transaction that Django does not know of.
+        """
         self._fate.revive(part)
         connection.run_on_commit.clear()
+        if self._connection.connection.in_transaction and not connection.in_atomic_block:
+            self._connection._rollback()
 
     def _execute(
         self, execute: Callable[..., Any], sql: str, parameters: Any, many: bool, context: dict[str, Any]

@@ -103,3 +103,14 @@ def test_clocks_are_wrong_and_time_goes_on() -> None:
     first.seconds += 1
     assert (other.now() - first.now()).total_seconds() == 7230
     assert other.monotonic() == first.monotonic() == 1_777_622_401.0
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_worker_dies_right_after_its_transaction_began(fate: Fate) -> None:
+    doom(fate, "statement", 1, "after")
+    with pytest.raises(Killed), fate.acting(PART), transaction.atomic():
+        store("a")
+    MortalDatabase(fate).revive(PART)
+    with transaction.atomic():
+        store("b")
+    assert list(Cluster.objects.values_list("name", flat=True)) == ["b"]
