@@ -11,7 +11,7 @@ from django.template.loader import render_to_string
 from django.urls import reverse
 
 from console.asking import Asked, Scope, key_of, topics_of, version_of
-from console.contexts import Context, cluster, job, job_picture, jobs, site
+from console.contexts import Context, audit, cluster, job, job_picture, jobs, nodes, site
 from console.delivery_lines import SEE_WHOM
 from console.incident_lines import incidents_now, incidents_open, incidents_over
 from console.rendering import Body, bodies
@@ -60,6 +60,12 @@ PANELS: tuple[Panel, ...] = (
     Panel(cluster.cluster_health, Scope.CLUSTER, "Health", frozenset({"workloads.switch_mode"})),
     Panel(cluster.cluster_advice, Scope.CLUSTER, "Open advice"),
     Panel(cluster.cluster_nodes, Scope.CLUSTER, "Nodes"),
+    Panel(nodes.node_table, Scope.LIST, "Nodes"),
+    Panel(nodes.node_standing, Scope.NODE, "Now", frozenset({nodes.MAY_EXCLUDE})),
+    Panel(nodes.node_exclusions, Scope.NODE, "Left out by Rekindle"),
+    Panel(nodes.node_history, Scope.NODE, "History"),
+    Panel(nodes.node_events, Scope.NODE, "Events"),
+    Panel(audit.audit_events, Scope.LIST, "Events"),
 )
 
 
