@@ -1,7 +1,9 @@
 """How does a browser hear that something on its page has changed?
 
 A socket is asked for as `/ws/live?topic=…&topic=…&since=<last event id>` and says only *that* topics changed;
-htmx fetches *what*, and every fetch is authorised again. Frames: `{"topics": […], "last": "<event id>"}`.
+the page fetches *what*, and every fetch is authorised again. Frames: `{"topics": […], "last": "<event id>",
+"spread": 0.1}`, with the seconds over which the pages should spread their questions. A frame without topics comes
+now and then, so that a page knows a dead socket from a quiet one.
 """
 
 import asyncio
@@ -14,16 +16,19 @@ from urllib.parse import parse_qs
 
 from channels.db import database_sync_to_async
 from channels.generic.websocket import AsyncWebsocketConsumer
+from django.contrib.auth import HASH_SESSION_KEY
 from django.utils import timezone
 
 from console.changes import catch_up
 from console.tail import Listener, tail_of_this_loop
 from console.topics import is_topic
+from console.welcome import Guest
 
 log = logging.getLogger("rekindle.console.live")
 
 TOPICS_AT_MOST = 8
 FRAME_SECONDS = 1.0  # at least this long between two frames of one socket
+BEAT_SECONDS = 25.0  # at most so long nothing is said
 LIFE_SECONDS = 900.0  # then it is closed, and its reconnect is authenticated again
 
 SIGNED_OUT = 4401
@@ -52,7 +57,9 @@ class LiveConsumer(AsyncWebsocketConsumer):
         if asked is None:
             await self.close(NOT_UNDERSTOOD)
             return
-        self._listener = Listener(asked[0], last_id=asked[1] or 0)
+        session = self.scope["session"]
+        guest = Guest(session.session_key or "", user.pk, session.get(HASH_SESSION_KEY, ""))
+        self._listener = Listener(asked[0], guest, last_id=asked[1] or 0)
         self._telling = asyncio.create_task(self._tell(self._listener, since=asked[1]))
 
     async def disconnect(self, code: int) -> None:
@@ -78,7 +85,11 @@ class LiveConsumer(AsyncWebsocketConsumer):
             await self._frame([], listener.last_id)
             while loop.time() < end:
                 with contextlib.suppress(TimeoutError):
-                    await asyncio.wait_for(listener.rung.wait(), end - loop.time())
+                    await asyncio.wait_for(listener.rung.wait(), min(BEAT_SECONDS, end - loop.time()))
+                if not listener.welcome:
+                    await self.close(SIGNED_OUT)
+                    return
+                if loop.time() < end:
                     await self._frame(*listener.take())
                     await asyncio.sleep(FRAME_SECONDS)
         except Exception:
@@ -86,7 +97,7 @@ class LiveConsumer(AsyncWebsocketConsumer):
         await self.close(COME_AGAIN)
 
     async def _frame(self, topics: list[str], last_id: int) -> None:
-        await self.send(json.dumps({"topics": topics, "last": str(last_id)}))
+        await self.send(json.dumps({"topics": topics, "last": str(last_id), "spread": tail_of_this_loop().spread}))
 
 
 def _read(query: Any) -> tuple[frozenset[str], int | None] | None:

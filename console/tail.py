@@ -17,12 +17,15 @@ from django.conf import settings
 from django.utils import timezone
 
 from console.changes import Look, Watcher
+from console.welcome import Guest, still_welcome
 
 log = logging.getLogger("rekindle.console.tail")
 
 WAKE_GROUP = "wake"
 PATIENCE_SECONDS = 2.0  # after a failed look or a lost channel layer
 BREATH_SECONDS = 0.05  # between looks when many wake-ups come
+WELCOME_SECONDS = 10.0  # so often it is looked whether the people are still let in
+CROWD = 500  # so many pages open in one process ask over a whole second; fewer over less
 
 
 @dataclass(eq=False)
@@ -33,6 +36,8 @@ class Listener:
     """
 
     topics: frozenset[str]
+    guest: Guest
+    welcome: bool = True
     pending: set[str] = field(default_factory=set)
     last_id: int = 0
     rung: asyncio.Event = field(default_factory=asyncio.Event)
@@ -43,6 +48,11 @@ class Listener:
         self.pending |= self.topics & look.topics
         if self.pending:
             self.rung.set()
+
+    def show_out(self) -> None:
+        """This person is no longer let in: the socket says so and closes."""
+        self.welcome = False
+        self.rung.set()
 
     def take(self) -> tuple[list[str], int]:
         """What is to be told now, with the last event id seen."""
@@ -69,7 +79,8 @@ class Tail:
         self._listeners.add(listener)
         if not self._tasks:
             self._ready.clear()
-            self._tasks = [asyncio.create_task(self._follow()), asyncio.create_task(self._hear_wakes())]
+            work = self._follow(), self._hear_wakes(), self._watch_the_door()
+            self._tasks = [asyncio.create_task(each) for each in work]
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(self._ready.wait(), PATIENCE_SECONDS)
 
@@ -99,6 +110,27 @@ class Tail:
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(self._woken.wait(), wait)
             self._woken.clear()
+
+    @property
+    def spread(self) -> float:
+        """Over how many seconds those who hear the same should ask, so that few are quick and many are no crowd."""
+        return round(min(1.0, len(self._listeners) / CROWD), 3)
+
+    async def _watch_the_door(self) -> None:
+        look = database_sync_to_async(still_welcome)
+        while True:
+            await asyncio.sleep(WELCOME_SECONDS)
+            asked = list(self._listeners)
+            try:
+                welcome = await look([listener.guest for listener in asked], timezone.now())
+            except Exception:
+                log.exception(
+                    "it could not be looked who is still let in; every fetch is asked for its rights anyway"
+                )
+                continue
+            for listener in asked:
+                if listener.guest not in welcome:
+                    listener.show_out()
 
     def _wanted(self) -> frozenset[str]:
         return frozenset().union(*(listener.topics for listener in self._listeners))

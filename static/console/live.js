@@ -1,19 +1,23 @@
-// Keeps the panels of a page current. The socket says THAT a topic changed; htmx fetches WHAT.
-// Without the socket every panel asks every 15 s, so the page still works, only slower.
+// Keeps the panels of a page current. The socket says THAT a topic changed; one request fetches WHAT, for all panels
+// that it concerns. Without the socket every panel is asked for every 15 s, so the page still works, only slower.
 (() => {
   "use strict";
   const POLL_MS = 15000; // without the socket
-  const REST_MS = 30000; // with it: what changes by the clock alone
-  const JITTER_MS = 1000; // many open pages must not ask in the same instant
+  const REST_MS = 60000; // with it: what changes by the clock alone
+  const LATE_MS = 90000; // a panel that could not be asked for so long says so
+  const SILENT_MS = 70000; // the server says something every 25 s; a socket that is silent is dead
+  const SLEPT_MS = 15000; // a clock that jumps so far: the machine slept
   const BACK_OFF_MS = [500, 1000, 2000, 5000, 10000, 20000];
   const SIGNED_OUT = 4401, NOT_UNDERSTOOD = 4400, COME_AGAIN = 4000;
+  const PANELS_AT_MOST = 16;
 
   const topics = (document.body.dataset.liveTopics || "").split(" ").filter(Boolean);
   const sign = document.getElementById("live-sign");
   let last = document.body.dataset.liveSince || "";
-  let failures = 0, live = false, out = false, askedAt = Date.now();
-  const waiting = new Map(); // panel -> timer
-  const missed = new Set(); // panels that changed while nobody looked
+  let failures = 0, live = false, out = false, askedAt = Date.now(), heardAt = 0, ticked = Date.now();
+  let socket = null, again = null; // the open socket; the timer of the next try
+  const stale = new Set(); // panels that are to be asked for
+  let timer = null, asking = false, unanswered = 0;
 
   const panels = () => document.querySelectorAll("[data-topics]");
 
@@ -24,59 +28,145 @@
   }
 
   function signedOut() {
+    if (out) return;
     out = true;
-    say("out", "signed out: open the page again");
+    say("out", "signed out: ");
+    const link = document.createElement("a");
+    link.href = `/sign-in?next=${encodeURIComponent(location.pathname + location.search)}`;
+    link.textContent = "sign in again";
+    sign?.querySelector(".live-word").append(link);
   }
 
-  function refresh(panel, within = JITTER_MS) {
-    if (out || waiting.has(panel)) return;
-    if (document.hidden) { missed.add(panel); return; }
-    waiting.set(panel, setTimeout(() => {
-      waiting.delete(panel);
-      window.htmx.trigger(panel, "changed");
-    }, Math.random() * within));
+  // Asks for what is stale, within `spread` ms: many open pages must not ask in the same instant.
+  function soon(spread) {
+    if (out || asking || timer !== null || document.hidden || !stale.size) return;
+    timer = setTimeout(() => { timer = null; ask(); }, Math.random() * spread);
   }
 
-  function refreshAll(within) {
+  function refresh(spread, which = () => true) {
+    panels().forEach((panel) => { if (which(panel)) stale.add(panel); });
+    soon(spread);
+  }
+
+  function refreshAll(spread) {
     askedAt = Date.now();
-    panels().forEach((panel) => refresh(panel, within));
+    refresh(spread);
   }
 
-  function heard(frame) {
-    last = frame.last;
-    panels().forEach((panel) => {
-      if (panel.dataset.topics.split(" ").some((topic) => frame.topics.includes(topic))) refresh(panel);
+  async function ask() {
+    const wanted = [...stale].filter((panel) => panel.isConnected).slice(0, PANELS_AT_MOST);
+    stale.forEach((panel) => { if (wanted.includes(panel) || !panel.isConnected) stale.delete(panel); });
+    if (!wanted.length) return;
+    const address = new URL("/panels", location.href);
+    wanted.forEach((panel) => address.searchParams.append("of", panel.dataset.address));
+    const known = wanted.map((panel) => panel.dataset.etag).filter(Boolean);
+    asking = true;
+    try {
+      const answer = await fetch(address, {
+        headers: { "If-None-Match": known.join(", ") }, cache: "no-store", credentials: "same-origin",
+        signal: AbortSignal.timeout(20000),
+      });
+      if (answer.status === 401) { signedOut(); return; }
+      if (answer.status !== 200 && answer.status !== 304) throw new Error(`the panels answer ${answer.status}`);
+      const said = answer.status === 200 ? await answer.json() : {};
+      const at = new Date(answer.headers.get("Date") || Date.now() + skew);
+      wanted.forEach((panel) => seen(panel, said[panel.dataset.address], at));
+      unanswered = 0;
+    } catch {
+      unanswered += 1;
+      wanted.forEach((panel) => stale.add(panel)); // until it comes, the panel says of when it is
+    } finally {
+      asking = false;
+      soon(unanswered ? 2 * BACK_OFF_MS[Math.min(unanswered, BACK_OFF_MS.length - 1)] : 1000);
+    }
+  }
+
+  function seen(panel, fresh, at) {
+    if (fresh && !fresh.html && !fresh.etag) return; // gone: what is shown is the last that was known
+    if (fresh) {
+      const box = document.createElement("template");
+      box.innerHTML = fresh.html;
+      window.calm.put(panel, box.content);
+      panel.dataset.etag = fresh.etag;
+      window.htmx.process(panel);
+      ages(panel);
+      panel.dispatchEvent(new CustomEvent("panel:changed", { bubbles: true }));
+    }
+    asOf(panel, at);
+  }
+
+  function asOf(panel, at) {
+    const place = panel.closest(".panel")?.querySelector(".as-of");
+    if (!place || Number.isNaN(at.getTime())) return;
+    place.textContent = `as of ${at.toISOString().slice(11, 19)} UTC`;
+    place.dataset.at = Date.now();
+    place.removeAttribute("data-late");
+  }
+
+  function late() {
+    document.querySelectorAll(".as-of[data-at]").forEach((place) => {
+      if (Date.now() - Number(place.dataset.at) > LATE_MS && !document.hidden) place.setAttribute("data-late", "");
     });
   }
 
+  function heard(frame) {
+    heardAt = Date.now();
+    last = frame.last;
+    const touched = (words) => words.split(" ").some((topic) => frame.topics.includes(topic));
+    if (!frame.topics.length) return;
+    refresh((frame.spread ?? 1) * 1000, (panel) => touched(panel.dataset.topics));
+    // A form speaks of what was so when it was opened: it is not changed under the person's hands, but they are told.
+    document.querySelectorAll("[data-stale-on]").forEach((place) => { if (touched(place.dataset.staleOn)) place.hidden = false; });
+  }
+
   function connect() {
+    clearTimeout(again);
+    if (out) return;
     const address = new URL("/ws/live", location.href);
     address.protocol = address.protocol === "https:" ? "wss:" : "ws:";
     topics.forEach((topic) => address.searchParams.append("topic", topic));
     if (last) address.searchParams.set("since", last);
-    const again = failures > 0;
-    let socket;
-    try { socket = new WebSocket(address); } catch { return; }
-    socket.addEventListener("message", (message) => {
+    const was = failures > 0;
+    let mine;
+    try { mine = new WebSocket(address); } catch { return; }
+    socket = mine;
+    heardAt = Date.now();
+    mine.addEventListener("message", (message) => {
+      if (mine !== socket) return;
       if (!live) {
         live = true;
         failures = 0;
         say("live", "live");
-        if (again) refreshAll(JITTER_MS); // progress is no event: catch up with all of it
+        if (was) refreshAll(1000); // progress is no event: catch up with all of it
       }
       heard(JSON.parse(message.data));
     });
-    socket.addEventListener("close", (event) => {
-      live = false;
-      if (event.code === SIGNED_OUT) { signedOut(); return; }
-      if (event.code === NOT_UNDERSTOOD) { say("polling", "polling every 15 s"); return; }
-      if (event.code !== COME_AGAIN) {
-        failures += 1;
-        say(failures > 2 ? "polling" : "reconnecting", failures > 2 ? "polling every 15 s" : "reconnecting");
-      }
-      const wait = BACK_OFF_MS[Math.min(failures, BACK_OFF_MS.length - 1)];
-      setTimeout(connect, wait * (0.5 + Math.random()));
-    });
+    mine.addEventListener("close", (event) => { if (mine === socket) closed(event.code); });
+  }
+
+  function closed(code) {
+    live = false;
+    socket = null;
+    if (code === SIGNED_OUT) { signedOut(); return; }
+    if (code === NOT_UNDERSTOOD) { say("polling", "polling every 15 s"); return; }
+    if (code !== COME_AGAIN) {
+      failures += 1;
+      say(failures > 2 ? "polling" : "reconnecting", failures > 2 ? "polling every 15 s" : "reconnecting");
+    }
+    const wait = BACK_OFF_MS[Math.min(failures, BACK_OFF_MS.length - 1)];
+    again = setTimeout(connect, wait * (0.5 + Math.random()));
+  }
+
+  // Drops a socket that may be dead without knowing it, and comes again at once.
+  function reconnect() {
+    if (out || !topics.length) return;
+    const old = socket;
+    socket = null;
+    live = false;
+    failures = Math.max(failures, 1);
+    say("reconnecting", "reconnecting");
+    old?.close();
+    connect();
   }
 
   // Ages count on between two fetches; the wording is that of console/spans.py.
@@ -104,26 +194,18 @@
 
   const ages = (root) => root.querySelectorAll("[data-age-of]").forEach(age);
 
+  function tick() {
+    const slept = Date.now() - ticked > SLEPT_MS && !document.hidden;
+    ticked = Date.now();
+    ages(document);
+    if (!topics.length) return;
+    late();
+    if (slept || (socket && Date.now() - heardAt > SILENT_MS && !document.hidden)) reconnect();
+    if (Date.now() - askedAt >= (live ? REST_MS : POLL_MS)) refreshAll(1000);
+  }
+
   function start() {
-    if (window.Idiomorph) {
-      // What a person has opened stays open when the panel is fetched again.
-      window.Idiomorph.defaults.callbacks.beforeAttributeUpdated = (name, node) =>
-        !(node.tagName === "DETAILS" && name === "open");
-    }
-    document.body.addEventListener("htmx:configRequest", (event) => {
-      const etag = event.detail.elt.dataset.etag;
-      if (etag) event.detail.headers["If-None-Match"] = etag;
-    });
-    document.body.addEventListener("htmx:beforeSwap", (event) => {
-      const status = event.detail.xhr.status;
-      if (status === 304) event.detail.shouldSwap = false;
-      if (status === 401) { event.detail.shouldSwap = false; event.detail.isError = false; signedOut(); }
-    });
-    document.body.addEventListener("htmx:afterSwap", (event) => {
-      const etag = event.detail.xhr.getResponseHeader("ETag");
-      if (etag) event.detail.target.dataset.etag = etag;
-      ages(event.detail.target);
-    });
+    document.body.addEventListener("htmx:afterSwap", (event) => ages(event.detail.target));
     // A piece of a page that does not come says so where it was to stand.
     ["htmx:responseError", "htmx:sendError", "htmx:timeout"].forEach((name) => {
       document.body.addEventListener(name, (event) => {
@@ -131,20 +213,23 @@
         if (place && place.dataset.failed) place.textContent = place.dataset.failed;
       });
     });
+    document.body.addEventListener("changed", (event) => { // a page's own script may ask for a panel
+      if (event.target.matches?.("[data-topics]")) { stale.add(event.target); soon(0); }
+    });
     document.addEventListener("visibilitychange", () => {
       if (document.hidden) return;
-      missed.forEach((panel) => refresh(panel, 0));
-      missed.clear();
+      if (socket && Date.now() - heardAt > SILENT_MS) reconnect();
+      ticked = Date.now();
+      soon(0);
       ages(document);
     });
+    window.addEventListener("online", reconnect);
+    window.addEventListener("pageshow", (event) => { if (event.persisted) reconnect(); });
+    document.querySelectorAll(".as-of").forEach((place) => { place.dataset.at = Date.now(); });
     // On a narrow screen the picture is scrolled: begin at its newest end.
     document.querySelectorAll(".lanes-scroll").forEach((box) => { box.scrollLeft = box.scrollWidth; });
-    setInterval(() => ages(document), 1000);
-    if (!topics.length) return;
-    setInterval(() => {
-      if (Date.now() - askedAt >= (live ? REST_MS : POLL_MS)) refreshAll(JITTER_MS);
-    }, 1000);
-    connect();
+    setInterval(tick, 1000);
+    if (topics.length) connect();
   }
 
   start();

@@ -216,6 +216,7 @@ def test_who_is_signed_out_elsewhere_is_told(site: Site, enter: Door) -> None:
     enter.expect_complaints_about("401", "htmx:")
     page = enter("viewer")
     live(page)
+    page.wait_for_timeout(1500)  # until what was asked for before the end has been answered
     before = page.locator("#panel-clusters").inner_text()
     site.tell("end")
     site.tell("event advice_state Not for strangers")

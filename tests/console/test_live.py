@@ -14,6 +14,7 @@ import pytest
 from asgiref.sync import sync_to_async
 from channels.layers import channel_layers
 from django.contrib.auth.models import User
+from django.contrib.sessions.models import Session
 from django.test import Client
 from django.utils import timezone
 
@@ -26,7 +27,7 @@ from console.topics import job_topic
 from console.wake import push
 from tests.console import sample
 from tests.console.sample import EventType, Sample
-from tests.console.sockets import Socket
+from tests.console.sockets import SOON, Socket
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -78,7 +79,9 @@ async def listening(query: str, cookies: str) -> AsyncIterator[Socket]:
 
 
 async def frame(of: Socket) -> dict[str, Any]:
-    return json.loads(await of.text())
+    said = json.loads(await of.text())
+    assert 0 < said.pop("spread") <= 1
+    return said
 
 
 @sync_to_async
@@ -207,7 +210,7 @@ async def test_many_sockets_share_one_tail_that_ends_with_the_last(viewer: str, 
         await frame(two)
         mine = tail.tail_of_this_loop()
         assert len(mine._listeners) == 2
-        assert len(mine._tasks) == 2
+        assert len(mine._tasks) == 3
         await tell()
         assert (await frame(one))["topics"] == (await frame(two))["topics"] == ["overview"]
     assert not mine._tasks
@@ -295,3 +298,73 @@ async def test_a_socket_ends_after_its_time_and_may_come_again(
 
 def test_a_push_without_sockets_does_nothing() -> None:
     push()
+
+
+async def test_a_quiet_socket_beats(viewer: str, story: Sample, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(consumers, "BEAT_SECONDS", 0.1)
+    async with listening(f"topic={JOB}", viewer) as one:
+        frames = [await frame(one) for _ in range(5)]
+    assert frames[-1]["topics"] == frames[-2]["topics"] == []
+
+
+@pytest.fixture
+def quick_door(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tail, "WELCOME_SECONDS", 0.1)
+
+
+def closes_the_account() -> None:
+    User.objects.filter(username="viewer").update(is_active=False)
+
+
+def removes_the_account() -> None:
+    User.objects.filter(username="viewer").delete()
+
+
+def ends_the_session() -> None:
+    Session.objects.all().delete()
+
+
+def lets_the_session_run_out() -> None:
+    Session.objects.update(expire_date=timezone.now())
+
+
+def sets_a_new_password() -> None:
+    person = User.objects.get(username="viewer")
+    person.set_password("another long password")
+    person.save()
+
+
+@pytest.mark.parametrize(
+    "change",
+    [closes_the_account, removes_the_account, ends_the_session, lets_the_session_run_out, sets_a_new_password],
+)
+async def test_who_is_no_longer_let_in_is_shown_out_of_an_open_socket(
+    change: Callable[[], object], viewer: str, story: Sample, quick_door: None
+) -> None:
+    async with listening("topic=overview", viewer) as one:
+        await frame(one)
+        await sync_to_async(change)()
+        said = await one.receive_output(SOON)
+        while said["type"] == "websocket.send":  # of what is younger than the doubt
+            said = await one.receive_output(SOON)
+        assert (said["type"], said["code"]) == ("websocket.close", SIGNED_OUT)
+        await tell()
+        assert await one.silent(QUIET)
+
+
+async def test_the_others_stay(
+    viewer: str, cookie: Callable[[User | None], str], story: Sample, quick_door: None
+) -> None:
+    other = await sync_to_async(lambda: cookie(User.objects.get(username="operator")))()
+    async with listening("topic=overview", viewer) as one, listening("topic=overview", other) as two:
+        await frame(one)
+        await frame(two)
+        await sync_to_async(closes_the_account)()
+        while (said := await one.receive_output(SOON))["type"] == "websocket.send":
+            pass
+        assert said["code"] == SIGNED_OUT
+        await tell()
+        frames = [await frame(two)]
+        while not await two.silent(QUIET):
+            frames.append(await frame(two))
+        assert ["overview"] in [said["topics"] for said in frames]

@@ -1,0 +1,62 @@
+"""What has changed of the panels of a page? One request for all of them.
+
+`/panels?of=<address of a panel>&of=…` with the tags of what the page shows in `If-None-Match`. The answer names the
+panels that look different now: `{"<address>": {"etag": "…", "html": "…"}}`; 304 when none does. A panel whose job,
+cluster or node is gone comes back empty (`{}`), and what is shown of it stays.
+"""
+
+import copy
+from typing import Any
+from urllib.parse import urlsplit
+
+from django.http import Http404, HttpRequest, HttpResponse, JsonResponse, QueryDict
+from django.urls import Resolver404, resolve
+from django.utils.cache import patch_vary_headers
+from django.utils.http import parse_etags
+from django.views.decorators.http import require_safe
+
+from console.views.panel import Versions, body_of, panel
+
+PANELS_AT_MOST = 16
+ADDRESS_AT_MOST = 2000  # characters
+
+
+@require_safe
+def panels_together(request: HttpRequest) -> HttpResponse:
+    """The panels that differ from what the page shows; 401 for a stranger, 400 for what is no panel of ours."""
+    if not request.user.is_authenticated:
+        return HttpResponse("Sign in again.", status=401, content_type="text/plain")
+    addresses = request.GET.getlist("of")
+    if not addresses or len(addresses) > PANELS_AT_MOST:
+        return HttpResponse(f"Ask for 1 to {PANELS_AT_MOST} panels.", status=400, content_type="text/plain")
+    known = set(parse_etags(request.headers.get("If-None-Match", "")))
+    versions: Versions = {}
+    changed: dict[str, dict[str, str]] = {}
+    for address in addresses:
+        try:
+            one, named = _asked_for(request, address)
+            body = body_of(one, versions, **named)
+        except (ValueError, Resolver404):
+            return HttpResponse("One of these is no panel.", status=400, content_type="text/plain")
+        except Http404:
+            changed[address] = {}
+            continue
+        if body.etag not in known:
+            changed[address] = {"etag": body.etag, "html": body.html}
+    answer = JsonResponse(changed) if changed else HttpResponse(status=304)
+    answer.headers["Cache-Control"] = "private, no-cache"
+    patch_vary_headers(answer, ["Cookie"])
+    return answer
+
+
+def _asked_for(request: HttpRequest, address: str) -> tuple[HttpRequest, dict[str, Any]]:
+    """The request as it would have come for that one panel, and what its address names."""
+    if len(address) > ADDRESS_AT_MOST:
+        raise ValueError("no panel has so long an address")
+    parts = urlsplit(address)
+    match = resolve(parts.path)
+    if parts.netloc or match.func is not panel:
+        raise ValueError("the address of something else")
+    one = copy.copy(request)
+    one.GET = QueryDict(parts.query)
+    return one, match.kwargs

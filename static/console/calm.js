@@ -1,0 +1,143 @@
+// Changes a panel without moving what a person is at. What stands there is brought up to date in place; rows that
+// would come in, or go, under the pointer, the focus or a selection wait and are announced: "3 new events – show".
+(() => {
+  "use strict";
+  const AT_IT_MS = 60000; // so long after the last movement the pointer still means somebody
+  const LISTS = "tbody, ul, ol, [data-rows]";
+  const waiting = new Map(); // panel body -> { content, added, gone }
+  let moved = 0; // when somebody last moved, touched, scrolled or typed
+
+  const isRow = (node) => node instanceof Element && Boolean(node.id) && Boolean(node.parentElement?.matches(LISTS));
+  const frame = (body) => body.closest(".panel") || body;
+  const after = (one, two) => Boolean(one.compareDocumentPosition(two) & Node.DOCUMENT_POSITION_FOLLOWING);
+
+  // Whether somebody is at this panel, or at something below it that its growth would push away.
+  function attended(body) {
+    const panel = frame(body);
+    const here = (element) => element && (panel.contains(element) || after(panel, element));
+    const focused = document.activeElement;
+    if (focused && focused !== document.body && focused.closest("main") && !focused.matches("main") && here(focused)) return true;
+    const selection = document.getSelection();
+    if (selection && !selection.isCollapsed && panel.contains(selection.anchorNode)) return true;
+    if (Date.now() - moved > AT_IT_MS) return false;
+    return here([...document.querySelectorAll("main .panel:hover, main form:hover")].pop());
+  }
+
+  const rowsIn = (node) => (isRow(node) ? [node] : node instanceof Element ? [...node.querySelectorAll("[id]")].filter(isRow) : []);
+
+  // Text between rows is white space: without it a row is matched by its id alone and never taken out and put back.
+  function bare(root) {
+    root.querySelectorAll(LISTS).forEach((list) => {
+      [...list.childNodes].forEach((node) => {
+        if (node.nodeType === Node.TEXT_NODE && !node.data.trim()) node.remove();
+      });
+    });
+  }
+
+  // Morphs; with `held` new rows are left out and old ones kept. Gives what was left out.
+  function morph(body, content, held) {
+    const left = { added: 0, gone: 0, noun: "" };
+    bare(body);
+    bare(content);
+    const fresh = [];
+    window.Idiomorph.morph(body, content.cloneNode(true).children, {
+      morphStyle: "innerHTML",
+      callbacks: {
+        beforeAttributeUpdated: (name, node) =>
+          !((node.tagName === "DETAILS" || node.tagName === "DIALOG") && name === "open"),
+        beforeNodeAdded: (node) => {
+          const rows = rowsIn(node);
+          if (!rows.length) return true;
+          fresh.push(...rows.map((row) => row.id));
+          if (!held) return true;
+          left.added += rows.length;
+          left.noun ||= rows[0].parentElement.dataset.rows || "";
+          return false;
+        },
+        beforeNodeRemoved: (node) => {
+          if (!held || !(node instanceof Element)) return true;
+          if (left.added && node.matches(".empty")) return false;
+          const rows = rowsIn(node);
+          if (!rows.length) return true;
+          rows.forEach((row) => row.classList.add("gone"));
+          left.gone += rows.length;
+          return false;
+        },
+      },
+    });
+    if (!held) fresh.forEach((id) => document.getElementById(id)?.classList.add("fresh"));
+    return left;
+  }
+
+  function words({ added, gone, noun }) {
+    const [one, many] = (noun || "row|rows").split("|");
+    const parts = [];
+    if (added) parts.push(`${added} new ${added === 1 ? one : many || one}`);
+    if (gone) parts.push(`${gone} no longer here`);
+    return `${parts.join(", ")} – show`;
+  }
+
+  function announce(body, left) {
+    const place = frame(body).querySelector(".news");
+    if (!place) return;
+    let button = place.querySelector("button");
+    if (!left.added && !left.gone) { button?.remove(); return; }
+    if (!button) {
+      button = document.createElement("button");
+      button.type = "button";
+      button.className = "btn btn-sm btn-primary";
+      button.addEventListener("click", () => {
+        show(body);
+        const first = body.querySelector(".fresh a[href], .fresh button");
+        if (button.contains(document.activeElement) || document.activeElement === document.body) first?.focus({ preventScroll: true });
+        button.remove();
+      });
+      place.append(button);
+    }
+    const text = words(left);
+    if (button.textContent !== text) button.textContent = text;
+  }
+
+  // Shows what waits.
+  function show(body) {
+    const kept = waiting.get(body);
+    waiting.delete(body);
+    if (!kept || !body.isConnected) return;
+    morph(body, kept, false);
+    announce(body, { added: 0, gone: 0 });
+    body.dispatchEvent(new CustomEvent("panel:changed", { bubbles: true }));
+  }
+
+  // Puts new content into a panel. `content`: a fragment, as the server sent it.
+  function put(body, content) {
+    const kept = content.cloneNode(true);
+    const held = attended(body);
+    const left = morph(body, content, held);
+    if (left.added || left.gone) waiting.set(body, kept);
+    else waiting.delete(body);
+    announce(body, left);
+  }
+
+  ["pointermove", "pointerdown", "keydown", "wheel", "touchmove"].forEach((name) => {
+    document.addEventListener(name, () => { moved = Date.now(); }, { passive: true, capture: true });
+  });
+  setInterval(() => {
+    waiting.forEach((_, body) => { if (!attended(body) && Date.now() - moved > AT_IT_MS) show(body); });
+  }, 1000);
+  // An announcement whose panel begins above the window hangs at the top of it.
+  if (window.IntersectionObserver) {
+    const watch = new IntersectionObserver((seen) => seen.forEach(({ target, isIntersecting, boundingClientRect }) => {
+      target.querySelector(".news")?.classList.toggle("afar", !isIntersecting && boundingClientRect.top < 100);
+    }), { rootMargin: "-56px 0px 0px 0px" });
+    document.querySelectorAll(".panel > .panel-title").forEach((title) => watch.observe(title));
+  }
+  window.htmx?.defineExtension("calm", {
+    isInlineSwap: () => false,
+    handleSwap: (style, target, content) => {
+      if (style !== "morph:innerHTML" || !window.Idiomorph) return false;
+      put(target, content);
+      return [target];
+    },
+  });
+  window.calm = { put, show };
+})();

@@ -1,0 +1,105 @@
+"""Does one request bring exactly the panels that look different now, to whom may see them?"""
+
+from datetime import datetime
+
+import pytest
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+
+from audit.event_type import EventType
+from tests.console import sample
+from tests.console.sample import Sample
+
+JOB = "/panels/job_events/demo/4711/0"
+SUMMARY = "/panels/job_summary/demo/4711/0"
+SITE = "/panels/clusters"
+
+
+def tags(answer: dict[str, dict[str, str]]) -> str:
+    return ", ".join(panel["etag"] for panel in answer.values())
+
+
+def test_all_that_the_page_does_not_show_yet(as_viewer: Client, rows: Sample) -> None:
+    answer = as_viewer.get("/panels", {"of": [JOB, SUMMARY, SITE]})
+    assert answer.status_code == 200
+    assert set(answer.json()) == {JOB, SUMMARY, SITE}
+    assert answer.json()[JOB]["html"] == as_viewer.get(JOB).text
+    assert answer.json()[JOB]["etag"] == as_viewer.get(JOB)["ETag"]
+    assert answer["Cache-Control"] == "private, no-cache"
+    assert answer["Vary"] == "Cookie"
+
+
+def test_nothing_when_nothing_differs(as_viewer: Client, rows: Sample) -> None:
+    shown = tags(as_viewer.get("/panels", {"of": [JOB, SUMMARY]}).json())
+    again = as_viewer.get("/panels", {"of": [JOB, SUMMARY]}, headers={"If-None-Match": shown})
+    assert again.status_code == 304
+    assert again.content == b""
+
+
+def test_only_what_differs(as_viewer: Client, rows: Sample, now: datetime) -> None:
+    shown = tags(as_viewer.get("/panels", {"of": [JOB, SUMMARY]}).json())
+    attempt = rows.recovered.attempts.get(index=1)
+    sample.event(now, EventType.VERDICT, attempt, "Something new")
+    again = as_viewer.get("/panels", {"of": [JOB, SUMMARY]}, headers={"If-None-Match": shown}).json()
+    assert list(again) == [JOB]
+    assert "Something new" in again[JOB]["html"]
+
+
+def test_what_is_gone_comes_back_empty_and_the_rest_is_there(as_viewer: Client, rows: Sample) -> None:
+    gone = ["/panels/job_events/demo/999/0", "/panels/cluster_health/nowhere", "/panels/no-such-panel"]
+    answer = as_viewer.get("/panels", {"of": [*gone, SITE]}).json()
+    assert [answer[address] for address in gone] == [{}, {}, {}]
+    assert answer[SITE]["html"]
+
+
+def test_the_filters_of_an_address_are_kept(as_viewer: Client, rows: Sample) -> None:
+    address = "/panels/job_table?state=every&q=4712"
+    html = as_viewer.get("/panels", {"of": address}).json()[address]["html"]
+    assert "4712" in html
+    assert "4711" not in html
+
+
+def test_a_stranger_gets_nothing(client: Client, rows: Sample) -> None:
+    answer = client.get("/panels", {"of": SITE})
+    assert answer.status_code == 401
+    assert b"demo" not in answer.content
+
+
+@pytest.mark.parametrize(
+    "of",
+    [
+        [],
+        [SITE] * 17,
+        ["/"],
+        ["/jobs/demo/4711/0"],
+        ["/panels"],
+        ["/v1/jobs"],
+        ["//evil.example/panels/clusters"],
+        ["http://[evil/panels/clusters"],
+        ["/panels/clusters" + "?" + "x" * 2000],
+        ["\x00"],
+        ["/admin/"],
+        ["/sign-out"],
+    ],
+)
+def test_what_is_no_panel_is_refused_in_a_sentence(as_viewer: Client, rows: Sample, of: list[str]) -> None:
+    answer = as_viewer.get("/panels", {"of": of})
+    assert answer.status_code == 400
+    assert answer.content.endswith(b".")
+
+
+def test_nothing_is_changed_by_asking(as_viewer: Client) -> None:
+    assert as_viewer.post("/panels", {"of": SITE}).status_code == 405
+
+
+def test_panels_of_one_scope_are_looked_at_once(as_viewer: Client, rows: Sample) -> None:
+    one, all_of_them = [JOB], [JOB, SUMMARY, "/panels/job_lanes/demo/4711/0", "/panels/job_attempts/demo/4711/0"]
+    as_viewer.get("/panels", {"of": all_of_them})
+    with CaptureQueriesContext(
+        connection,
+    ) as alone:
+        as_viewer.get("/panels", {"of": one})
+    with CaptureQueriesContext(connection) as together:
+        as_viewer.get("/panels", {"of": all_of_them})
+    assert len(together) <= len(alone) + 2 * (len(all_of_them) - 1)  # cluster and job of each address
