@@ -1,15 +1,20 @@
 """Fixtures of the console's tests."""
 
+import tempfile
 from collections.abc import Iterator
 from datetime import datetime
+from pathlib import Path
 
 import pytest
 from django.contrib.auth.models import User
 from django.test import Client
 from django.utils import timezone
+from playwright.sync_api import Browser, sync_playwright
 
 from console.rendering import bodies
+from tests.chromium import CHROMIUM, FLAGS
 from tests.console import sample
+from tests.console.browsing import Door, Site
 
 
 @pytest.fixture(autouse=True)
@@ -54,3 +59,27 @@ def as_operator(cast: dict[str, User]) -> Client:
     client = Client()
     client.force_login(cast["operator"])
     return client
+
+
+@pytest.fixture(scope="module")
+def site() -> Iterator[Site]:
+    with tempfile.TemporaryDirectory(prefix="rk-console-") as folder:
+        made = Site(Path(folder))
+        made.start()
+        yield made
+        made.end()
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with sync_playwright() as playwright:
+        made = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        yield made
+        made.close()
+
+
+@pytest.fixture
+def enter(browser: Browser, site: Site) -> Iterator[Door]:
+    door = Door(browser, site)
+    yield door
+    assert door.unexpected() == []
