@@ -15,9 +15,14 @@ from advisor_api.pausing import active_pauses
 from advisor_api.policies import policy_for
 from advisor_api.policy.advice_state import AdviceState
 from advisor_api.policy.caps import cap_on
+from advisor_api.policy.decision import sentence as said
+from advisor_api.policy.facts import Facts
 from advisor_api.policy.operation import Operation
 from advisor_api.policy.reconciliation_reason import ReconciliationReason
+from advisor_api.policy.stops import OF_MANY
 from advisor_api.policy.stored import read_facts
+from advisor_api.policy.values import Policy
+from advisor_api.recent_restarts import recent_restarts
 from advisor_api.refusals import Bad, NotFound, Stale
 from advisor_api.states import Move, move
 from audit.trail import Actor
@@ -46,8 +51,8 @@ def newest_advice(attempt: Attempt) -> Advice:
 def approve(advice: Advice, generation_seen: int, reason: str, actor: Actor, now: datetime) -> Advice:
     """Let it be carried out. Raises `Bad` for an empty reason; `Stale` when it is another generation, has moved,
     came too late, when the attempt has recovered meanwhile (trap 27), when a gate is closed (a yes that does
-    nothing now would do it later, when nobody looks), or when so much was excluded since that a cap forbids its
-    nodes: then it is decided anew.
+    nothing now would do it later, when nobody looks), or when so much was excluded or restarted since that a cap
+    forbids it: then it is decided anew.
     """
     _check(advice, generation_seen, reason)
     if advice.expires_at <= now:
@@ -83,24 +88,40 @@ def _closed_gate(advice: Advice, now: datetime) -> str:
 
 
 def _keep_within_caps(advice: Advice, now: datetime) -> None:
-    """Each of many questions was within the caps when it was asked, for nothing is excluded before the answer.
+    """Each of many questions was within the caps when it was asked, for nothing is done before the answer.
 
     Approvals and decisions on one cluster come one after the other, as decisions do. Raises `_Capped`.
     """
-    named, job = tuple(_named(advice)), advice.attempt.job
-    if not named or advice.operation != Operation.RESTART:
+    if advice.operation != Operation.RESTART:
         return
+    job = advice.attempt.job
     policy = policy_for(job, now)
     PolicyVersion.objects.select_for_update().get(pk=policy.base.pk)
+    restarted = recent_restarts(job, policy.policy, now)
+    facts = replace(
+        read_facts(advice.facts), partition_restarts=restarted.in_partition, user_restarts=restarted.of_user
+    )
+    for rule in OF_MANY:
+        if rule.applies(facts, policy.policy):
+            because = said(rule, facts, policy.policy)
+            raise _Capped(f"Other jobs were restarted since this was asked, so it is decided anew: {because}.")
+    if named := tuple(_named(advice)):
+        _keep_exclusions_capped(advice, named, facts, policy.policy, now)
+
+
+def _keep_exclusions_capped(
+    advice: Advice, named: tuple[str, ...], facts: Facts, policy: Policy, now: datetime
+) -> None:
+    job = advice.attempt.job
     own = Verdict.objects.filter(attempt=advice.attempt).values("uuid")
     partition = look_at_partition(job, active_exclusions(job.cluster, now).exclude(verdict_id__in=own), now)
-    facts = replace(
-        read_facts(advice.facts),
+    seen = replace(
+        facts,
         partition_size=partition.size,
         partition_available=partition.available,
         excluded=partition.excluded,
     )
-    if cap := cap_on(named, facts, policy.policy):
+    if cap := cap_on(named, seen, policy):
         raise _Capped(f"Other nodes were excluded since this was asked, so it is decided anew: {cap}.")
 
 

@@ -178,3 +178,6 @@ STOPS = (
         lambda facts, policy: facts.kind is AnomalyKind.NO_CHECKPOINT,
     ),
 )
+
+OF_MANY = tuple(rule for rule in STOPS if rule.name in {"restart_storm", "restarts_of_user"})
+"""What restarts of other jobs bring about: true of an advice once more when, long after it, a person says yes."""

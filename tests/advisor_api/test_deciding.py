@@ -195,6 +195,22 @@ class TestApproval:
             approve(theirs, 1, "go", OPERATOR, NOW)
         assert len(events(EventType.ADVICE_STATE)) == 1
 
+    def test_many_yeses_together_make_no_restart_storm(self) -> None:
+        cluster = a_cluster(mode="approve")
+        asked = [an_advice(cluster, number, **UNKNOWN | {"fingerprint": f"f-{number}"}) for number in range(100, 104)]
+        assert {advice.state for advice in asked} == {"awaiting_approval"}
+        Verdict.objects.update(decide_due_at=None)
+        for advice in asked[:3]:
+            approve(newest_advice(advice.attempt), 1, "go", OPERATOR, NOW)
+        last = newest_advice(asked[3].attempt)
+        with pytest.raises(Stale, match="decided anew: 3 restarts in the partition"):
+            approve(last, 1, "go", OPERATOR, NOW)
+        assert newest_advice(last.attempt).state == "awaiting_approval"
+        assert Verdict.objects.get(pk=last.verdict.pk).decide_due_at == NOW
+        anew = decide(Verdict.objects.get(pk=last.verdict.pk), NOW)
+        assert anew is not None
+        assert (anew.operation, anew.rule) == ("wait", "restart_storm")
+
     def test_rejected_means_not_again_for_the_same_reason(self) -> None:
         advice = an_advice(a_cluster(mode="approve"))
         reject(newest_advice(advice.attempt), 1, "maintenance tonight", OPERATOR, NOW)
