@@ -159,6 +159,8 @@ def context_of(news: News, sight: Sight, limits: Mapping[str, float], known: Cat
         command_at=attempt.command_at,
         looked_at=attempt.looked_at or now,
         missed_seconds=_missed_seconds(attempt, now),
+        listed_at=attempt.job.seen_at,
+        unseen=attempt.job.cluster.cannot_see_since is not None,
     )
 
 

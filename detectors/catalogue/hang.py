@@ -3,7 +3,8 @@
 The clock is that of the reads: it runs from the read that last showed a movement, up to the moment until which
 every stream has been read. What was not looked at proves nothing (trap 32), so a blind, suspended or ending attempt
 is never judged, a time in which nobody looked does not count (the site was down, or its clock was set forward), and
-a stamp that is placed wrongly can never make a hang.
+a stamp that is placed wrongly can never make a hang. Nor is one judged that the scheduler has not called running
+since it fell silent, or while the scheduler cannot be seen: it may have ended, and an end is no hang.
 """
 
 from collections.abc import Mapping, Sequence
@@ -111,7 +112,8 @@ def fold(state: State, readings: Sequence[Reading], known: Known, context: Conte
     limit = allowance(rhythm, context.limits)
     witness = memory.witness if memory.witness_at is not None and memory.witness_at >= start else ""
     witness = witness or _of_metrics(context, start)
-    if silence <= (limit.seconds if witness else limit.alone):
+    unsaid = context.listed_at is not None and context.listed_at < start
+    if unsaid or silence <= (limit.seconds if witness else limit.alone):
         return Step(memory.state(), known, ended=ended)
     told = dict(memory.told or {})
     key = _key(rhythm, told)
@@ -169,8 +171,10 @@ def _looked(
 
 
 def _judged(context: Context) -> bool:
-    """Only what runs, can be read and was read."""
-    return context.state is JobState.RUNNING and not context.blind and context.last_read_at is not None
+    """Only what is known to run, can be read and was read."""
+    if context.blind or context.unseen:
+        return False
+    return context.state is JobState.RUNNING and context.last_read_at is not None
 
 
 def _is_done(rhythm: Rhythm) -> bool:

@@ -140,6 +140,8 @@ class Context:
     command_at: datetime | None = None  # when our first command on it was announced, while it ran
     looked_at: datetime | None = None  # the look before this one, `now` for the first; `None`: looked at all along
     missed_seconds: float = 0.0  # before this turn in which nobody looked: nobody knows how long they were
+    listed_at: datetime | None = None  # the scheduler's newest word on its job; `None`: no scheduler is asked
+    unseen: bool = False  # the scheduler does not answer now: what runs may have ended
 
 
 @dataclass(frozen=True)

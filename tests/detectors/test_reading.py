@@ -29,7 +29,7 @@ from detectors.tasks import read_shard
 from detectors.turned import PATIENCE
 from schedulers.states import JobState
 from tests.detectors.rows import ECC, Log, again, end, make_attempt, make_cluster, megatron
-from workloads.models import Attempt, ProgressPoint
+from workloads.models import Attempt, Job, ProgressPoint
 
 pytestmark = pytest.mark.django_db
 
@@ -502,6 +502,7 @@ class TestDue:
         Log.of(attempt).write(*(megatron(n, start + timedelta(seconds=n - 31)) for n in range(1, 31)))
         read_attempt(again(attempt), start)
         late = start + timedelta(seconds=300)
+        Job.objects.update(seen_at=late)  # listed as running since
         read_attempt(again(attempt), late)
         assert again(attempt).judge_due_at == late
         hang = Anomaly.objects.get(kind=AnomalyKind.HANG.value)

@@ -302,6 +302,18 @@ def test_a_time_in_which_nobody_looked_does_not_count() -> None:
     assert silent(watching, 7310)
 
 
+def test_what_the_scheduler_has_not_called_running_since_may_have_ended() -> None:
+    watching = trained()
+    assert not silent(watching, 1000, listed_at=at(389))
+    assert silent(watching, 1015, listed_at=at(400))
+
+
+def test_while_the_scheduler_cannot_be_seen_nothing_is_known_to_hang() -> None:
+    watching = trained()
+    assert not silent(watching, 1000, listed_at=at(400), unseen=True)
+    assert silent(watching, 1015, listed_at=at(400))
+
+
 def test_a_clock_that_was_set_back_hides_no_hang_until_it_has_caught_up() -> None:
     watching = Watching()
     watching.see(unstamped_steps(1, 40, 7200, 10.0))
