@@ -27,6 +27,7 @@ from advisor_api.notification_admin import DeliveryAdmin, NotificationRouteAdmin
 from advisor_api.pausing import end_pause, pause
 from advisor_api.policy_admin import PolicyActivationAdmin, PolicyVersionAdmin
 from advisor_api.repair_admin import RepairRecordAdmin, RepairSystemAdmin
+from advisor_api.silence_admin import SilenceAdmin
 from advisor_api.token_role import TokenRole
 from advisor_api.tokens import issue, revoke, rotate
 from audit.read_only import ReadOnlyAdmin
@@ -43,6 +44,7 @@ __all__ = [
     "PolicyVersionAdmin",
     "RepairRecordAdmin",
     "RepairSystemAdmin",
+    "SilenceAdmin",
 ]
 OVERLAP = timedelta(hours=24)
 

@@ -35,7 +35,7 @@ def acknowledge(incident: Incident, version: int, reason: str, actor: Actor, now
     return incident
 
 
-def take_back(incident: Incident, version: int, reason: str, actor: Actor, now: datetime) -> Incident:
+def unacknowledge(incident: Incident, version: int, reason: str, actor: Actor, now: datetime) -> Incident:
     """Nobody is at it any more. Raises as `acknowledge` does."""
     why = checked(reason)
     _swap(

@@ -6,7 +6,8 @@ from datetime import datetime
 from django.db import models
 
 import advisor_api.notification_models  # its tables are this room's
-import advisor_api.repair_models  # noqa: F401  # its tables are this room's
+import advisor_api.repair_models  # its tables are this room's
+import advisor_api.silence_models  # noqa: F401  # its table is this room's
 from advisor_api.policy.advice_state import AdviceState
 from advisor_api.policy.operation import Operation
 from advisor_api.policy.reconciliation_reason import ReconciliationReason

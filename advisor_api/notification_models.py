@@ -167,6 +167,14 @@ class Delivery(Outgoing):
     text = models.TextField()
     unclear = models.PositiveSmallIntegerField(default=0)
     outcome = models.CharField(max_length=9, choices=DeliveryOutcome.choices(), default="waiting")
+    silence = models.ForeignKey(
+        "advisor_api.Silence",
+        null=True,
+        blank=True,
+        on_delete=models.SET_NULL,
+        related_name="deliveries",
+        help_text="For which it was not sent.",
+    )
 
     class Meta:
         ordering = ("-id",)

@@ -76,12 +76,12 @@ def check_scope(cluster: Cluster, scope: str, value: str) -> None:
         raise Bad("The value of a pause of a job is its number, of an array's task also ARRAY_TASK.")
     if scope == "user" and not _USER.fullmatch(value):
         raise Bad("The value of a pause of a user is the name of one user.")
-    if scope == "partition" and value not in (known := _partitions_of(cluster)):
+    if scope == "partition" and value not in (known := partitions_of(cluster)):
         told = f"it has {', '.join(sorted(known)[:20])}" if known else "none is known yet"
         raise Bad(f"{cluster.name} has no partition {value[:64]!r}; {told}. One pause holds for one partition.")
 
 
-def _partitions_of(cluster: Cluster) -> set[str]:
+def partitions_of(cluster: Cluster) -> set[str]:
     """Those of its nodes, and those it is told to watch."""
     of_nodes = Node.objects.filter(cluster=cluster).values_list("partitions", flat=True)
     return {str(name) for names in of_nodes for name in names} | set(cluster.partitions)

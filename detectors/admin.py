@@ -6,6 +6,7 @@ Only the site's own signatures and its providers change.
 from django.contrib import admin
 
 from audit.read_only import ReadOnlyAdmin
+from detectors.incident_admin import IncidentAdmin, IncidentChoiceAdmin, IncidentNoteAdmin
 from detectors.models import Anomaly, Excerpt, Feed, HealthEvent, Verdict
 from detectors.provider_admin import AttributionProviderAdmin, ProviderQuestionAdmin
 from detectors.signature_admin import SiteSignatureAdmin
@@ -16,6 +17,9 @@ __all__ = [
     "ExcerptAdmin",
     "FeedAdmin",
     "HealthEventAdmin",
+    "IncidentAdmin",
+    "IncidentChoiceAdmin",
+    "IncidentNoteAdmin",
     "ProviderQuestionAdmin",
     "SiteSignatureAdmin",
     "VerdictAdmin",

@@ -769,6 +769,40 @@ class Migration(migrations.Migration):
             },
         ),
         migrations.CreateModel(
+            name="Silence",
+            fields=[
+                (
+                    "id",
+                    models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID"),
+                ),
+                ("uuid", models.UUIDField(default=uuid.uuid4, editable=False, unique=True)),
+                ("fingerprint", models.CharField(blank=True, default="", max_length=64)),
+                ("signature", models.CharField(blank=True, default="", max_length=128)),
+                ("node", models.CharField(blank=True, default="", max_length=255)),
+                ("partition", models.CharField(blank=True, default="", max_length=128)),
+                ("reason", models.CharField(max_length=500)),
+                ("owner", models.CharField(help_text="Whom to ask about it.", max_length=150)),
+                ("since", models.DateTimeField()),
+                ("until", models.DateTimeField()),
+                ("made_by", models.CharField(max_length=150)),
+                ("ended_at", models.DateTimeField(blank=True, help_text="Ended before its time.", null=True)),
+                ("ended_by", models.CharField(blank=True, default="", max_length=150)),
+                ("end_reason", models.CharField(blank=True, default="", max_length=500)),
+                (
+                    "cluster",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="silences",
+                        to="workloads.cluster",
+                    ),
+                ),
+            ],
+            options={
+                "ordering": ("-id",),
+                "indexes": [models.Index(fields=["cluster", "until"], name="silence_by_end")],
+            },
+        ),
+        migrations.CreateModel(
             name="Delivery",
             fields=[
                 (
@@ -841,7 +875,12 @@ class Migration(migrations.Migration):
                 (
                     "outcome",
                     models.CharField(
-                        choices=[("waiting", "Not sent yet"), ("sent", "Sent"), ("failed", "Given up")],
+                        choices=[
+                            ("waiting", "Not sent yet"),
+                            ("sent", "Sent"),
+                            ("failed", "Given up"),
+                            ("silenced", "Silenced"),
+                        ],
                         default="waiting",
                         max_length=9,
                     ),
@@ -854,6 +893,17 @@ class Migration(migrations.Migration):
                         on_delete=django.db.models.deletion.SET_NULL,
                         related_name="deliveries",
                         to="advisor_api.notificationroute",
+                    ),
+                ),
+                (
+                    "silence",
+                    models.ForeignKey(
+                        blank=True,
+                        help_text="For which it was not sent.",
+                        null=True,
+                        on_delete=django.db.models.deletion.SET_NULL,
+                        related_name="deliveries",
+                        to="advisor_api.silence",
                     ),
                 ),
             ],

@@ -14,6 +14,7 @@ from django.db import transaction
 
 from advisor_api.notification_models import NotificationRoute, ToldSubject, TrailPosition
 from advisor_api.notifying.gathering_up import put
+from advisor_api.notifying.hushing import hush, silences_over
 from advisor_api.notifying.message import Thing
 from advisor_api.notifying.subjects import READERS, things_of
 from audit.level import Level
@@ -88,7 +89,7 @@ def _passed_over(cluster: str, position: int, end: int, horizon: datetime) -> in
 
 
 def _store(found: Sequence[Thing], turn: _Turn) -> int:
-    told = 0
+    told, silences = 0, silences_over(found, turn.now)
     for route in turn.routes:
         wanted: dict[str, Thing] = {}
         for thing in found:
@@ -96,8 +97,10 @@ def _store(found: Sequence[Thing], turn: _Turn) -> int:
                 wanted.setdefault(key_of(route, thing.subject), thing)
         known = set(ToldSubject.objects.filter(key__in=list(wanted)).values_list("key", flat=True))
         new = {key: thing for key, thing in wanted.items() if key not in known}
-        put(route, new, turn.now)
-        told += len(new)
+        hushed = [thing for thing in new.values() if thing in silences]
+        put(route, {key: thing for key, thing in new.items() if thing not in silences}, turn.now)
+        hush(route, [(thing, silences[thing]) for thing in hushed], turn.now)
+        told += len(new) - len(hushed)
     return told
 
 

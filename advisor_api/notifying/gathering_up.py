@@ -42,7 +42,7 @@ def put(route: NotificationRoute, things: Mapping[str, Thing], now: datetime) ->
 
 def _latest(route: NotificationRoute, thing: Thing) -> Delivery | None:
     same = Delivery.objects.filter(route=route, topic=thing.topic, cluster=thing.cluster, would=thing.would)
-    return same.order_by("-id").first()
+    return same.exclude(outcome="silenced").order_by("-id").first()
 
 
 def _joined(route: NotificationRoute, things: Sequence[Thing], now: datetime) -> Delivery | None:
@@ -52,7 +52,7 @@ def _joined(route: NotificationRoute, things: Sequence[Thing], now: datetime) ->
         return None
     items = [*latest.items, *(thing.as_item() for thing in things[: max(0, LISTED - len(latest.items))])]
     count = latest.count + len(things)
-    said = _said(route, things[0], items, count, latest.first_at)
+    said = said_of(route, things[0], items, count, latest.first_at)
     still = Delivery.objects.filter(pk=latest.pk, tries=0, over_at=None, due_at=latest.due_at, count=latest.count)
     moved = still.update(
         items=items,
@@ -86,11 +86,11 @@ def _opened(route: NotificationRoute, things: Sequence[Thing], now: datetime) ->
         last_at=max(thing.at for thing in things),
         made_at=now,
         due_at=due_at,
-        **_said(route, things[0], items, len(things), first),
+        **said_of(route, things[0], items, len(things), first),
     )
 
 
-def _said(
+def said_of(
     route: NotificationRoute, thing: Thing, items: Sequence[Mapping[str, Any]], count: int, since: datetime
 ) -> dict[str, str]:
     """Title, text and page of a message about these."""

@@ -16,7 +16,8 @@ LISTED = 10  # things that one message names; the others are counted
 class Thing:
     """One thing that somebody is told of. `subject` is the same whenever it is seen again.
 
-    `would`: nothing was done, it was decided in monitor mode.
+    `would`: nothing was done, it was decided in monitor mode. `incident` and `job`: of which incident, and of which
+    attempt (its Heimdall id), so that a silence can be looked for.
     """
 
     subject: str
@@ -31,10 +32,12 @@ class Thing:
     node: str = ""
     event: str = ""
     advice_generation: int | None = None
+    incident: str = ""
+    job: str = ""
 
     def as_item(self) -> dict[str, Any]:
         """As it is stored and sent, JSON values alone."""
-        left_out = ("subject", "topic", "level", "cluster", "would")
+        left_out = ("subject", "topic", "level", "cluster", "would", "incident", "job")
         found = {name: value for name, value in asdict(self).items() if name not in left_out}
         return {**found, "at": self.at.isoformat(), "sentence": clean(self.sentence), "node": clean(self.node, 255)}
 

@@ -9,3 +9,4 @@ class DeliveryOutcome(Word):
     WAITING = "waiting", "Not sent yet", "warning"
     SENT = "sent", "Sent", "success"
     FAILED = "failed", "Given up", "danger"
+    SILENCED = "silenced", "Silenced", "secondary"

@@ -1,7 +1,7 @@
 """Which events of the trail is somebody told of, and as what?"""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from uuid import UUID
 
@@ -32,6 +32,8 @@ LEVELS = {
     Topic.TEST: Level.ERROR,
 }
 """How severe each is; what would be done in monitor mode is INFO."""
+GROUPED = frozenset({"opened", "joined", "renamed"})
+"""What failures do to an incident. That one is over, and what a person does to it, nobody is told of."""
 BLIND_AGAIN_SECONDS = 3600  # of one place: told once in each hour, however often it comes and goes
 
 
@@ -120,10 +122,11 @@ def _blind(event: AuditEvent, around: _Around) -> Thing:
 def _incident(event: AuditEvent, around: _Around) -> Thing | None:
     uuid = str(event.payload.get("incident"))
     seen = around.incidents.get(uuid)
-    if seen is None or event.action == "ended":
+    if seen is None or event.action not in GROUPED:
         return None
     sentence = f"{seen.incident.sentence} ({seen.jobs} jobs of {seen.users} users so far)"
-    return _thing(event, Topic.INCIDENT, uuid, sentence, path=reverse("incident", args=[uuid]))
+    thing = _thing(event, Topic.INCIDENT, uuid, sentence, path=reverse("incident", args=[uuid]))
+    return replace(thing, incident=uuid, job="")
 
 
 READERS: Mapping[str, Callable[[AuditEvent, _Around], Thing | None]] = {
@@ -160,6 +163,7 @@ def _thing(  # noqa: PLR0917  # one signature for all readers
         node=event.node,
         event=str(event.uuid),
         advice_generation=event.advice_generation,
+        job=str(event.heimdall_job_id or ""),
     )
 
 

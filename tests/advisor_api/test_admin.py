@@ -42,6 +42,7 @@ def test_every_list_and_page_opens(admin: Client, cluster: Cluster) -> None:
         "policyversion",
         "policyactivation",
         "leftalone",
+        "silence",
         "controllerlease",
         "jobreport",
     ):
@@ -50,7 +51,16 @@ def test_every_list_and_page_opens(admin: Client, cluster: Cluster) -> None:
     assert admin.get(f"{ROOT}/policyversion/{advice.policy_id}/change/").status_code == 200
 
 
-READ = ("advice", "sequence", "milestone", "controllerlease", "jobreport", "leftalone", "policyactivation")
+READ = (
+    "advice",
+    "sequence",
+    "milestone",
+    "controllerlease",
+    "jobreport",
+    "leftalone",
+    "policyactivation",
+    "silence",
+)
 
 
 @pytest.mark.parametrize("name", READ)

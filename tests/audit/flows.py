@@ -17,6 +17,7 @@ from advisor_api.approving import approve, reject
 from advisor_api.deciding import decide
 from advisor_api.excluding import exclude, lift
 from advisor_api.health_intake import take_events
+from advisor_api.incident_acts import acknowledge, add_note, unacknowledge
 from advisor_api.leasing import take_lease
 from advisor_api.models import ApiToken
 from advisor_api.notification_models import NotificationRoute
@@ -25,9 +26,13 @@ from advisor_api.notifying.sending import deliver
 from advisor_api.pausing import end_pause, pause
 from advisor_api.policies import Place
 from advisor_api.registering import Report, register
+from advisor_api.regrouping import merge, split
+from advisor_api.regrouping_told import Act as Choosing
+from advisor_api.regrouping_undo import undo
 from advisor_api.repair_models import RepairRecord, RepairSystem
 from advisor_api.repair_records import GIVEN_UP, claim, due_records, keep_trying, send_again
 from advisor_api.repair_sending import hand_over
+from advisor_api.silencing import end_silence, silence
 from advisor_api.switching import switch_mode
 from advisor_api.token_role import TokenRole
 from advisor_api.tokens import issue, revoke, rotate
@@ -39,7 +44,7 @@ from detectors.found import store_told, take_back
 from detectors.health_events import Told
 from detectors.incidents import OVER_AFTER, end_quiet
 from detectors.metrics_sight import metrics_seen, metrics_unseen
-from detectors.models import Anomaly, SiteSignature
+from detectors.models import Anomaly, Incident, SiteSignature
 from detectors.provider_asking import Came, keep
 from detectors.provider_models import AttributionProvider, ProviderQuestion
 from detectors.site_signatures import disable
@@ -62,7 +67,8 @@ from tests.advisor_api.world import (
 from tests.audit.people import signed_in
 from tests.detectors.catalogue.test_site import FAN
 from tests.detectors.providers.rows import make_question
-from tests.detectors.test_incidents import failed, judged
+from tests.detectors.test_incidents import BUG, ECC, failed, judged, newest
+from tests.detectors.test_incidents import told as told_of
 from tests.workloads.test_admin import fields
 from workloads.mode import Mode
 from workloads.models import Attempt, Node
@@ -234,6 +240,33 @@ def verdicts_change_and_incidents_end() -> Act:
     return go
 
 
+def people_regroup_incidents() -> Act:
+    """Somebody is at an incident, remarks on it, joins it into another one, splits that, and takes it all back."""
+    cluster = a_cluster("grouped")
+    first, second = [failed(cluster, "n01", at=NOW + HOUR * number) for number in range(2)]
+    for one, values in ((first, ECC), (second, BUG)):
+        judged(told_of(one, "n01", **values))
+    left, into = newest(first).incident, newest(second).incident
+    assert left and into
+    why = Choosing(OPERATOR, "one cause", NOW)
+
+    def seen(row: Incident) -> tuple[int, int]:
+        return row.pk, Incident.objects.get(pk=row.pk).version
+
+    def go() -> None:
+        acknowledge(left, 1, "mine", OPERATOR, NOW)
+        unacknowledge(left, 2, "not mine", OPERATOR, NOW)
+        add_note(left, "look at the\nrack", OPERATOR, NOW)
+        joined = merge(seen(left), seen(into), why)
+        apart = split(seen(into), [newest(first).pk], [], why)
+        undo(apart, seen(apart.target)[1], why)
+        undo(joined, seen(into)[1], why)
+        row = silence(cluster, {"node": "n01"}, owner="olga", reason="r", until=NOW + HOUR, actor=OPERATOR, now=NOW)
+        end_silence(row, "enough", OPERATOR, NOW)
+
+    return go
+
+
 FLOWS = (
     people_decide,
     people_turn_knobs,
@@ -242,4 +275,5 @@ FLOWS = (
     nodes_are_handed_over,
     people_are_told,
     verdicts_change_and_incidents_end,
+    people_regroup_incidents,
 )

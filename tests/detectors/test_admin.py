@@ -9,7 +9,7 @@ from django.test import Client
 from django.urls import reverse
 
 from detectors.judging import judge
-from detectors.models import Anomaly, Excerpt, Feed, Verdict
+from detectors.models import Anomaly, Excerpt, Feed, Incident, Verdict
 from detectors.reading import read_attempt
 from tests.detectors.rows import ECC, Log, again, end, make_attempt, make_cluster
 
@@ -25,7 +25,7 @@ def rows(tmp_path: Path) -> None:
     judge(again(attempt), now)
 
 
-@pytest.mark.parametrize("model", [Anomaly, Verdict, Feed, Excerpt], ids=lambda model: model.__name__)
+@pytest.mark.parametrize("model", [Anomaly, Verdict, Feed, Excerpt, Incident], ids=lambda model: model.__name__)
 def test_a_list_and_a_page_to_be_read(rows: None, admin_client: Client, model: Any) -> None:
     name = f"admin:detectors_{model.__name__.lower()}"
     row = model.objects.get() if model is not Anomaly else model.objects.filter(signature="cuda.ecc").get()

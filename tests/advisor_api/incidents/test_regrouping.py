@@ -1,6 +1,7 @@
 """Do splits and merges by people stick, and can they be taken back?"""
 
 from datetime import timedelta
+from typing import Any
 
 import pytest
 from django.db import connection
@@ -42,7 +43,7 @@ def seen(incident: Incident) -> tuple[int, int]:
     return incident.pk, Incident.objects.get(pk=incident.pk).version
 
 
-def fails(cluster: Cluster, node: str, values: dict[str, object], minutes: float, **more: object) -> Attempt:
+def fails(cluster: Cluster, node: str, values: dict[str, object], minutes: float, **more: Any) -> Attempt:
     attempt = told(failed(cluster, node, at=NOW + timedelta(minutes=minutes), **more), node, **values)
     judged(attempt)
     return attempt
