@@ -27,9 +27,9 @@ from controller.advice import (
     read_lease,
     write_time,
 )
-from controller.bounded_http import bounded
 from controller.config import read_token
 from controller.plain import one_line
+from schedulers.bounded_http import bounded
 
 LARGEST_ANSWER = 4 * 1024 * 1024  # bytes
 PAGE, LARGEST_PAGE = 100, 250  # items that are asked for, and that the API allows at most

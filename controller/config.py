@@ -1,6 +1,5 @@
 """What is the controller told, and where exactly is a mistake in it?"""
 
-import ipaddress
 import os
 import re
 import stat
@@ -8,9 +7,9 @@ import tomllib
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
 from controller.advice import Mode
+from controller.cross_checks import cross_check
 from controller.keys import KEYS, REQUIRED
 from schedulers.ssh_transport import SshPlace
 
@@ -88,8 +87,19 @@ class PushSettings:
 
 
 @dataclass(frozen=True)
+class RestSettings:
+    """Where the slurmrestd is that jobs and nodes are read from."""
+
+    url: str
+    api: str
+    user: str
+    token_file: str
+    ca_file: str
+
+
+@dataclass(frozen=True)
 class Settings:
-    """The whole file. `ssh` is there when the transport is ssh."""
+    """The whole file. `ssh` is there when the transport is ssh, `slurmrestd` when one is named."""
 
     cluster: str
     environment: str
@@ -101,6 +111,7 @@ class Settings:
     json_log: bool = False
     path: Path = Path()
     push: PushSettings = PushSettings(enabled=False)
+    slurmrestd: RestSettings | None = None
 
     @property
     def acts(self) -> Path:
@@ -122,7 +133,7 @@ def read_config(path: Path) -> Settings:
     for name in content.keys() - {key.name for key in KEYS[""]} - KEYS.keys():
         mistakes.add("", name, "is no key of this file; known are " + _known("") + " and the tables "
                      + ", ".join(f"[{table}]" for table in KEYS if table))  # fmt: skip
-    _cross_check(values, mistakes)
+    cross_check(values, mistakes.add)
     if mistakes.found:
         raise BadConfig([sentence for _, sentence in sorted(mistakes.found)])
     return Settings(
@@ -135,6 +146,7 @@ def read_config(path: Path) -> Settings:
         json_log=values["log"]["format"] == "json",
         path=path,
         push=PushSettings(**values["push"]),
+        slurmrestd=RestSettings(**values["slurmrestd"]) if values["slurmrestd"]["url"] else None,
     )
 
 
@@ -201,53 +213,6 @@ def _read_table(table: str, content: dict[str, Any], mistakes: _Mistakes) -> dic
         for name in section.keys() - {key.name for key in KEYS[table]}:
             mistakes.add(table, name, f"is no key of [{table}]; known are {_known(table)}")
     return values
-
-
-def _cross_check(values: dict[str, dict[str, Any]], mistakes: _Mistakes) -> None:
-    url = values["advisor"].get("url", REQUIRED)
-    if url is not REQUIRED and not values["advisor"].get("allow_plain_http") and _shows_token(url):
-        why = "plain http would show the token to the network; use https, or set allow_plain_http = true"
-        mistakes.add("advisor", "url", why)
-    journal = values["controller"].get("journal", REQUIRED)
-    if journal is not REQUIRED and not journal.parent.is_dir():
-        mistakes.add("controller", "journal", f"there is no folder {journal.parent}")
-    if values["controller"].get("holder") == "":
-        values["controller"]["holder"] = os.uname().nodename
-    if values["scheduler"].get("transport") == "ssh":
-        _check_ssh(values["ssh"], mistakes)
-
-
-def _check_ssh(ssh: dict[str, Any], mistakes: _Mistakes) -> None:
-    """Put the place that the keys of [ssh] describe among them, unless one of them is told of already."""
-    if len(ssh) < len(KEYS["ssh"]):
-        return
-    for name in ("host", "user", "known_hosts_file"):
-        if not ssh.get(name):
-            mistakes.add("ssh", name, "is missing, and scheduler.transport is ssh")
-            return
-    try:
-        ssh["place"] = SshPlace(
-            host=ssh["host"],
-            user=ssh["user"],
-            port=ssh["port"],
-            known_hosts=ssh["known_hosts_file"],
-            key=ssh["key_file"],
-            certificate=ssh["certificate_file"],
-            folder=ssh["folder"],
-        )
-    except ValueError as error:
-        mistakes.add("ssh", "host", str(error).rstrip("."))
-
-
-def _shows_token(url: str) -> bool:
-    """Whether this is plain http to another machine."""
-    parts = urlsplit(url)
-    host = parts.hostname or ""
-    try:
-        here = ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        here = host == "localhost"
-    return parts.scheme == "http" and not here
 
 
 def _content(path: Path) -> str:

@@ -9,8 +9,10 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from controller.advice import Mode
+from schedulers.slurm.rest_place import VERSIONS, read_place
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
+ACCOUNT = re.compile(r"[A-Za-z_][A-Za-z0-9._-]{0,31}\$?", re.ASCII)
 REQUIRED = object()
 
 
@@ -100,6 +102,23 @@ def _address(value: Any) -> str:
     return str(value).rstrip("/")
 
 
+def _rest_address(value: Any) -> str:
+    if value == "":
+        return ""
+    if not isinstance(value, str):
+        raise ValueError("must be a text")
+    read_place(value)
+    return value
+
+
+def _user(value: Any) -> str:
+    if value == "":
+        return ""
+    if not isinstance(value, str) or not ACCOUNT.fullmatch(value):
+        raise ValueError("must be the name of an account")
+    return value
+
+
 KEYS: dict[str, tuple[Key, ...]] = {
     "": (
         Key("cluster", _name, REQUIRED, "Name of the cluster at the Advisor."),
@@ -127,6 +146,19 @@ KEYS: dict[str, tuple[Key, ...]] = {
         Key("key_file", _place_or_none, "", "File with the private key; empty: the keys of the agent."),
         Key("certificate_file", _place_or_none, "", "File with a certificate of that key, if there is one."),
         Key("folder", _place_or_none, "", "Folder for the connection's socket, ours alone; empty: one is made."),
+    ),
+    "slurmrestd": (
+        Key(
+            "url",
+            _rest_address,
+            "",
+            "unix:/path, http://host:port or https://host:port: jobs and nodes are read there, by all but the "
+            "watchdog. Empty: everything by commands.",
+        ),
+        Key("api", _one_of(*VERSIONS), VERSIONS[0], "Version of its API."),
+        Key("user", _user, "", "User whose token it is; empty: the socket's own rights (rest_auth/local)."),
+        Key("token_file", _place_or_none, "", "File with a token of `scontrol token`, read for each question."),
+        Key("ca_file", _place_or_none, "", "Certificates to trust with https; empty: those of the machine."),
     ),
     "log": (Key("format", _one_of("text", "json"), "text", "text: a line for people; json: an object a line."),),
     "controller": (

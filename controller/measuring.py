@@ -8,8 +8,8 @@ from schedulers.port import SchedulerError
 from schedulers.transport import Answer, Transport
 
 HELP = {
-    "rekindle_commands_total": ("counter", "Commands of the scheduler that were run, by outcome."),
-    "rekindle_command_seconds_total": ("counter", "Time spent waiting for them."),
+    "rekindle_commands_total": ("counter", "Commands of the scheduler and questions to slurmrestd, by outcome."),
+    "rekindle_command_seconds_total": ("counter", "Time spent waiting for their answers."),
     "rekindle_passes_total": ("counter", "Passes; of the watchdog those in which the scheduler answered."),
     "rekindle_pass_age_seconds": ("gauge", "Time since the last one."),
     "rekindle_advice_open": ("gauge", "Advice that the Advisor lists."),

@@ -12,11 +12,13 @@ from datetime import timedelta
 
 from controller.client import AdvisorError, Rejected, Unreachable
 from controller.clock import Clock, SystemClock
-from controller.cluster import scheduler_of
+from controller.cluster import transport_of
 from controller.config import Settings
 from controller.listing import Source, Taken
+from controller.measuring import Tally
 from controller.plain import Voice, log_to
 from controller.push_client import PUSH_SECONDS, PushAdvisor
+from controller.reading import reader_of
 from controller.starting import BadStart, check_clock
 from controller.token_check import check_token
 from schedulers.observation import MOST_ASKED, Asked, Observation, Unseen, written
@@ -159,7 +161,7 @@ def main(settings: Settings, options: Namespace) -> int:
     """Push until a signal comes, or one listing with `--once`. Returns the exit status."""
     clock = SystemClock()
     voice = Voice(log_to("push", settings.cluster, clock.now, as_json=settings.json_log))
-    scheduler = scheduler_of(settings)
+    scheduler = reader_of(settings, transport_of(settings), Tally(), clock.monotonic)
     try:
         check_clock(scheduler, clock, voice, wait=not options.once)
         check_token(settings, PushAdvisor)

@@ -12,12 +12,14 @@ from controller.acting import send
 from controller.advice import Advice, ClusterGates
 from controller.client import Advisor, AdvisorError
 from controller.clock import Clock, SystemClock
-from controller.cluster import scheduler_of, transport_of
+from controller.cluster import transport_of
 from controller.config import Settings
 from controller.entries import Entry
 from controller.gates import carry_gate, start_gate
 from controller.journal import BadJournal, read_entries
+from controller.measuring import Tally
 from controller.plain import Voice, log_to
+from controller.reading import reader_of
 from controller.starting import BadStart, check_clock
 from controller.steps import next_step
 from controller.token_check import check_token
@@ -100,7 +102,7 @@ def main(settings: Settings, options: Namespace) -> int:
     """Rehearse until a signal comes, or once with `--once`. Returns the exit status."""
     clock = SystemClock()
     voice = Voice(log_to("dry-run", settings.cluster, clock.now, as_json=settings.json_log))
-    scheduler = scheduler_of(settings, Withholding(transport_of(settings)))
+    scheduler = reader_of(settings, Withholding(transport_of(settings)), Tally(), clock.monotonic)
     try:
         check_clock(scheduler, clock, voice, wait=not options.once)
         rehearsal = Rehearsal(settings, scheduler, check_token(settings, Advisor), clock, voice)

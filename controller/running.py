@@ -5,7 +5,7 @@ from argparse import Namespace
 
 from controller.client import Advisor
 from controller.clock import SystemClock
-from controller.cluster import scheduler_of, transport_of
+from controller.cluster import transport_of
 from controller.config import Settings
 from controller.exposing import exposed
 from controller.journal import BadJournal, Journal
@@ -14,6 +14,7 @@ from controller.loop import Controller
 from controller.measuring import Counting, Tally
 from controller.plain import Voice, log_to
 from controller.pushing import pusher_of
+from controller.reading import reader_of
 from controller.starting import BadStart, check_clock
 from controller.token_check import check_token
 from controller.waiting import LIMIT_SECONDS, Waiting
@@ -44,7 +45,8 @@ def main(settings: Settings, options: Namespace) -> int:
     voice = Voice(log_to("controller", settings.cluster, clock.now, as_json=settings.json_log))
     tally = Tally()
     own = settings.controller
-    scheduler = scheduler_of(settings, Counting(transport_of(settings), tally, clock.monotonic))
+    transport = Counting(transport_of(settings), tally, clock.monotonic)
+    scheduler = reader_of(settings, transport, tally, clock.monotonic)
     try:
         check_clock(scheduler, clock, voice, wait=not options.once)
         advisor = check_token(settings, Advisor)

@@ -49,9 +49,10 @@ def short_folder() -> Iterator[Path]:
 
 @pytest.fixture(scope="session")
 def real_slurm() -> Iterator[SlurmCluster]:
-    """A private real Slurm with five nodes and accounting, one for the whole run."""
+    """A private real Slurm with five nodes, accounting and slurmrestd, one for the whole run."""
     folder = Path(tempfile.mkdtemp(prefix="rk-slurm-"))
     folder.chmod(0o755)
-    with SlurmCluster(Layout(folder=folder / "c", base_port=free_base_port(), nodes=5, min_job_age=60)) as cluster:
+    layout = Layout(folder=folder / "c", base_port=free_base_port(), nodes=5, min_job_age=60, rest=True)
+    with SlurmCluster(layout) as cluster:
         yield cluster
     shutil.rmtree(folder, ignore_errors=True)

@@ -21,6 +21,7 @@ def main() -> int:
     start.add_argument("--min-job-age", type=int, default=300)
     start.add_argument("--no-accounting", action="store_true")
     start.add_argument("--ssh", action="store_true")
+    start.add_argument("--rest", action="store_true")
     others = [
         commands.add_parser("status", help="every daemon with its process id"),
         commands.add_parser("stop", help="cancel jobs, end the daemons, remove DIR"),
@@ -49,6 +50,7 @@ def _do(arguments: argparse.Namespace) -> int:
             min_job_age=arguments.min_job_age,
             accounting=not arguments.no_accounting,
             ssh=arguments.ssh,
+            rest=arguments.rest,
         )
         print(f"up in {SlurmCluster(layout).start():.1f} s; clients: export SLURM_CONF={layout.conf}")
         return 0

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from lab.slurm import config
-from lab.slurm.layout import MOST_NODES, Layout
+from lab.slurm.layout import MOST_NODES, Layout, answers
 from lab.slurm.processes import Processes, processes_with, wait_for
 
 COMMANDS = ("munged", "slurmctld", "slurmd", "scontrol", "squeue", "sbatch", "scancel")
@@ -39,6 +39,12 @@ class SlurmCluster:
         """What clients need."""
         return {"SLURM_CONF": str(self.layout.conf)}
 
+    @property
+    def extras(self) -> tuple[str, ...]:
+        """The daemons beside those that every cluster has."""
+        rest = ("slurmrestd", "slurmrestd-jwt") if self.layout.rest else ()
+        return (*(("sshd",) if self.layout.ssh else ()), *rest)
+
     def start(self) -> float:
         """Build the cluster from nothing; returns the seconds it took. What had begun is stopped on an error."""
         started = time.monotonic()
@@ -54,8 +60,8 @@ class SlurmCluster:
             for name in self.layout.node_names:
                 self.up(f"slurmd-{name}")
             self._expect(self._all_idle, 40, "the nodes")
-            if self.layout.ssh:
-                self.up("sshd")
+            for name in self.extras:
+                self.up(name)
         except BaseException:
             self.stop(keep=True)
             raise
@@ -66,6 +72,7 @@ class SlurmCluster:
         if os.geteuid() != 0:
             raise LabError("A private Slurm needs root: its nodes have host names of their own.")
         wanted = [*COMMANDS, *(("mariadbd", "slurmdbd") if self.layout.accounting else ())]
+        wanted += ["slurmrestd"] if self.layout.rest else []
         missing = [name for name in wanted if not shutil.which(name, path=_path())]
         if missing:
             raise LabError(f"Missing commands: {', '.join(missing)}. `./run slurm` installs the packages.")
@@ -159,7 +166,7 @@ class SlurmCluster:
         for name in daemons:  # all at once: each takes a tenth of a second
             with contextlib.suppress(ProcessLookupError):
                 self.processes.send(name, signal.SIGTERM)
-        for name in ("sshd", *daemons, "slurmctld", "slurmdbd"):
+        for name in (*self.extras, *daemons, "slurmctld", "slurmdbd"):
             self.processes.halt(name)
         self._end_leftovers()
         for name in ("mariadbd", "munged"):
@@ -245,6 +252,36 @@ class SlurmCluster:
         slurmd = [_found("slurmd"), "-D", "-f", str(self.layout.conf), "-N", node]
         command = ["unshare", "--uts", "--mount", "sh", "-c", enter, "sh", node, hosts, *slurmd]
         self.processes.spawn(f"slurmd-{node}", command)
+
+    def _up_slurmrestd(self, kind: str = "") -> None:
+        """Refuses to be root unless told to; `jwt`: nobody, who has no right but those of each question's token."""
+        host, port = "127.0.0.1", self.layout.port(2)
+        if kind:
+            who = ["setpriv", "--reuid=nobody", "--regid=nogroup", "--clear-groups"]
+            rest, environment, where = "rest_auth/jwt", {"SLURM_JWT": "daemon"}, f"{host}:{port}"
+        else:
+            self.layout.rest_socket.unlink(missing_ok=True)
+            who, rest, environment = [], "rest_auth/local", {"SLURMRESTD_SECURITY": "disable_user_check"}
+            where = f"unix:{self.layout.rest_socket}"
+        command = [
+            *who,
+            _found("slurmrestd"),
+            "-f",
+            str(self.layout.conf),
+            "-a",
+            rest,
+            "-s",
+            "openapi/v0.0.38",
+            where,
+        ]
+        self.processes.spawn(f"slurmrestd-{kind}" if kind else "slurmrestd", command, environment)
+        there = (lambda: answers(port)) if kind else self.layout.rest_socket.exists
+        self._expect(there, 20, "slurmrestd")
+
+    def rest_token(self, user: str = "root", seconds: int = 3600) -> str:
+        """A token that slurmrestd takes for a user."""
+        told = self.client(["scontrol", "token", f"username={user}", f"lifespan={seconds}"])
+        return told.strip().removeprefix("SLURM_JWT=")
 
     def _up_sshd(self) -> None:
         folder = self.layout.folder / "ssh"

@@ -24,6 +24,8 @@ def write(layout: Layout) -> None:
         (folder / "prolog").mkdir()
         (folder / "etc" / "prolog").write_text(_PROLOG.format(folder=folder / "prolog"))
         (folder / "etc" / "prolog").chmod(0o755)
+    if layout.rest:
+        _private(folder / "etc" / "jwt.key", os.urandom(32), 0o600)
     if layout.accounting:
         _private(folder / "etc" / "slurmdbd.conf", slurmdbd_conf(layout).encode(), 0o600)
         (folder / "etc" / "my.cnf").write_text(mariadb_conf(layout))
@@ -64,15 +66,24 @@ def slurm_conf(layout: Layout) -> str:
         f"CPUS={layout.cpus} RealMemory={layout.memory} State=UNKNOWN"
         for place, name in enumerate(layout.node_names)
     ]
-    if layout.prolog:
-        lines.append(f"Prolog={folder}/etc/prolog")
-    if layout.preemption:
-        lines += ["PreemptType=preempt/partition_prio", "PreemptMode=REQUEUE"]
+    lines += _extras(layout)
     lines.append(f"PartitionName=main Nodes={','.join(layout.node_names)} Default=YES MaxTime=INFINITE State=UP")
     lines += [_partition(partition) for partition in layout.partitions]
     if layout.preemption:
         lines.append(_partition(Partition("urgent", layout.node_names, "PriorityTier=10 PreemptMode=OFF")))
     return "\n".join(lines) + "\n"
+
+
+def _extras(layout: Layout) -> list[str]:
+    """What only some clusters have."""
+    lines = []
+    if layout.rest:
+        lines += ["AuthAltTypes=auth/jwt", f"AuthAltParameters=jwt_key={layout.folder}/etc/jwt.key"]
+    if layout.prolog:
+        lines.append(f"Prolog={layout.folder}/etc/prolog")
+    if layout.preemption:
+        lines += ["PreemptType=preempt/partition_prio", "PreemptMode=REQUEUE"]
+    return lines
 
 
 def _partition(partition: Partition) -> str:

@@ -25,9 +25,11 @@ class Partition:
 class Layout:
     """One private cluster. Everything lives below `folder`; every port is on 127.0.0.1.
 
-    Ports: base slurmctld, +1 slurmdbd, +3 sshd, +4 MariaDB, +10… slurmd, +200…399 srun. Keep `folder` short:
-    unix socket paths hold 107 bytes. `cred_expire` + 1 s is what a requeued job waits (Slurm's own is 120).
+    Ports: base slurmctld, +1 slurmdbd, +2 slurmrestd, +3 sshd, +4 MariaDB, +10… slurmd, +200…399 srun. Keep
+    `folder` short: unix socket paths hold 107 bytes. `cred_expire` + 1 s is what a requeued job waits (Slurm's own
+    is 120).
     With `preemption` there is a partition `urgent` of all nodes, whose jobs push those of others aside (requeue).
+    With `rest` there are two slurmrestd: one on a socket for root, and one on its port that wants tokens.
     With `prolog` a prolog runs before each job, and fails once on the nodes that `SlurmCluster.fail_prolog` names.
     """
 
@@ -46,6 +48,7 @@ class Layout:
     partitions: tuple[Partition, ...] = ()
     preemption: bool = False
     prolog: bool = False
+    rest: bool = False
 
     @property
     def node_names(self) -> tuple[str, ...]:
@@ -78,6 +81,11 @@ class Layout:
         """MariaDB's socket."""
         return self.folder / "run" / "mysql.sock"
 
+    @property
+    def rest_socket(self) -> Path:
+        """The socket of the slurmrestd that answers root."""
+        return self.folder / "run" / "rest.socket"
+
     def port(self, offset: int) -> int:
         """The port at an offset from the base."""
         return self.base_port + offset
@@ -86,7 +94,7 @@ class Layout:
         """Ports of ours on which somebody listens already."""
         wanted = [
             self.base_port,
-            *(self.port(n) for n in (1, 3, 4)),
+            *(self.port(n) for n in (1, 2, 3, 4)),
             *(self.port(10 + n) for n in range(self.nodes)),
         ]
         return [port for port in wanted if answers(port)]

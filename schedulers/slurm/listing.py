@@ -5,7 +5,7 @@ A job's name, comment and paths are written by its user and may hold any sign, c
 """
 
 import secrets
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from datetime import datetime
 
@@ -73,7 +73,7 @@ class Borders:
 
 def rows(text: str, borders: Borders) -> tuple[JobRow, ...]:
     """Every job of an answer; raises `ValueError` if any record cannot be read."""
-    return _fold(tasks(text, borders))
+    return fold(tasks(text, borders))
 
 
 def tasks(text: str, borders: Borders) -> tuple[JobRow, ...]:
@@ -109,7 +109,7 @@ def _row(fields: list[str]) -> JobRow:
     of = dict(zip(COLUMNS, fields, strict=True))
     known = state(of["State"], priority := whole(of["PriorityLong"], "PriorityLong"))
     array_task = optional_whole(of["ArrayTaskID"], "ArrayTaskID")
-    started_at, ended_at = _span(of, known)
+    started_at, ended_at = span(moment(of["StartTime"]), moment(of["EndTime"]), known)
     code, signal = exit_status(of["exit_code"])
     return JobRow(
         number=whole(of["JobID"], "JobID"),
@@ -146,17 +146,18 @@ def _row(fields: list[str]) -> JobRow:
     )
 
 
-def _span(of: Mapping[str, str], known: JobState) -> tuple[datetime | None, datetime | None]:
+def span(
+    started_at: datetime | None, ended_at: datetime | None, known: JobState
+) -> tuple[datetime | None, datetime | None]:
     """Start and end as far as they are facts.
 
     A waiting job shows its planned start, a running one its planned end, and both are mixed up while it ends.
     """
-    started_at, ended_at = moment(of["StartTime"]), moment(of["EndTime"])
     ran = known in FINAL | LIVE and known is not JobState.COMPLETING
     return started_at if ran else None, ended_at if known in FINAL else None
 
 
-def _fold(found: Iterable[JobRow]) -> tuple[JobRow, ...]:
+def fold(found: Iterable[JobRow]) -> tuple[JobRow, ...]:
     """Waiting tasks of an array share the array's number until they start: one row stands for them."""
     by_number: dict[int, JobRow] = {}
     for row in found:

@@ -15,7 +15,7 @@ from schedulers.slurm.values import moment, whole
 TESTED = ("22.05", "24.11")  # versions whose recorded answers stand in tests/schedulers/recorded
 CRED_EXPIRE = 120  # seconds, Slurm's own value of AuthInfo=cred_expire
 
-_STAMPED = re.compile(r"(.*) \[([^\s@\[\]]+)@(\w+)\](.*)", re.DOTALL)
+_STAMPED = re.compile(r"(.*) \[([^\s@\[\]]+)@(\d{1,11}|Unknown)\](.*)", re.DOTALL | re.ASCII)
 
 
 def excluded_nodes(text: str, row: JobRow) -> tuple[str, ...]:
@@ -90,7 +90,7 @@ def _node(record: str) -> NodeRow:
 def _reason(text: str) -> tuple[str, str, str]:
     """`text [user@time]`, the further lines of the text behind that, then the comment."""
     text = text.partition(" Comment=")[0]
-    stamped = _STAMPED.fullmatch(text)
+    stamped = _STAMPED.fullmatch(text)  # other brackets are part of the text, which may say anything
     first, by, at, behind = stamped.groups() if stamped else (text, "", "", "")
     return " ".join(f"{first} {behind}".split()), by, at
 

@@ -226,3 +226,44 @@ def test_a_good_token(tmp_path: Path) -> None:
     path.write_text(" abc.DEF-123 \n")
     path.chmod(0o600)
     assert read_token(path) == "abc.DEF-123"
+
+
+REST = {
+    "no slurmrestd, and a token": ('token_file = "/t"\nuser = "root"', "url says of no slurmrestd"),
+    "a place that is none": ('url = "localhost:6820"', "must be unix:/path/of/a/socket"),
+    "a number": ("url = 6820", "must be a text"),
+    "a port without a token": ('url = "http://127.0.0.1:6820"', "token_file: is missing"),
+    "a user without a token": ('url = "unix:/s"\nuser = "root"', "user: is of no use without token_file"),
+    "a token without a user": ('url = "unix:/s"\ntoken_file = "/t"', "token_file: is of no use without user"),
+    "a token over plain http": (
+        'url = "http://head:6820"\nuser = "root"\ntoken_file = "/t"',
+        "url: plain http would show the token to the network",
+    ),
+    "a version that nobody tried": ('url = "unix:/s"\napi = "v0.0.41"', "api: must be one of v0.0.38"),
+    "a user that is none": (
+        'url = "unix:/s"\nuser = "-x"\ntoken_file = "/t"',
+        "user: must be the name of an account",
+    ),
+    "a relative token": ('url = "unix:/s"\nuser = "x"\ntoken_file = "t"', "token_file: must be an absolute path"),
+}
+
+
+@pytest.mark.parametrize("name", REST)
+def test_a_mistake_about_slurmrestd_is_one_sentence(tmp_path: Path, name: str) -> None:
+    lines, sentence = REST[name]
+    with pytest.raises(BadConfig) as found:
+        read_config(write(tmp_path, f"{GOOD}[slurmrestd]\n{lines}\n"))
+    (mistake,) = found.value.mistakes
+    assert sentence in mistake
+    assert ": slurmrestd." in mistake
+
+
+def test_slurmrestd_by_a_socket_or_by_a_token(tmp_path: Path) -> None:
+    assert read_config(write(tmp_path, GOOD)).slurmrestd is None
+    told = read_config(write(tmp_path, GOOD + '[slurmrestd]\nurl = "unix:/run/slurmrestd/socket"\n')).slurmrestd
+    assert told is not None
+    assert (told.url, told.user) == ("unix:/run/slurmrestd/socket", "")
+    lines = '[slurmrestd]\nurl = "https://head:6820"\nuser = "slurm"\ntoken_file = "/t"\n'
+    told = read_config(write(tmp_path, GOOD + lines)).slurmrestd
+    assert told is not None
+    assert (told.user, told.token_file) == ("slurm", "/t")

@@ -1,5 +1,6 @@
 """How is the private real Slurm of the lab put under the contract?"""
 
+import contextlib
 import subprocess
 import time
 
@@ -64,13 +65,17 @@ class RealCluster:
                 self.lab.client(["scancel", number])
             except subprocess.CalledProcessError:
                 continue  # a part of a heterogeneous job ends with its leader
-        for name in self.lab.client(["sinfo", "-h", "-N", "-t", "drain,drained,down", "-o", "%N"]).split():
-            self.resume_node(name)
         ends = time.monotonic() + 30
-        while self._jobs("PD,R,S,CF,CG"):
+        while (away := self._nodes("drain,drained,down")) or self._jobs("PD,R,S,CF,CG"):
+            for name in away:
+                with contextlib.suppress(subprocess.CalledProcessError):  # it may just have come back by itself
+                    self.resume_node(name)
             if time.monotonic() > ends:
-                raise TimeoutError("jobs of an earlier test do not end")
+                raise TimeoutError("jobs or nodes of an earlier test do not come to rest")
             time.sleep(0.1)
+
+    def _nodes(self, states: str) -> set[str]:
+        return set(self.lab.client(["sinfo", "-h", "-N", "-t", states, "-o", "%N"]).split())
 
     def _jobs(self, states: str) -> list[str]:
         # Tasks of arrays as 7_2: by its bare number scancel silently spares a task whose array's last task ended.
