@@ -11,7 +11,7 @@ from django.urls import reverse
 
 from advisor_api.models import Pause
 from audit.models import AuditEvent
-from console.job_list import Wanted
+from console.job_wanted import Wanted
 from console.job_window import WHOLE, Window
 from console.topics import OVERVIEW, cluster_topic, gates_topic, job_topic
 from schedulers.words import Word
@@ -82,7 +82,7 @@ def key_of(scope: Scope, asked: Asked) -> str:
         return f"{cluster_topic(asked.the_cluster.name)} node {asked.node}"
     if scope is Scope.LIST:
         return asked.query
-    return asked.wanted.address(before=asked.wanted.before) if scope is Scope.JOBS else ""
+    return asked.wanted.address(after=asked.wanted.after) if scope is Scope.JOBS else ""
 
 
 def topics_of(scope: Scope, asked: Asked) -> tuple[str, ...]:

@@ -1,58 +1,35 @@
-"""Which jobs are listed, in which order, and what stands in each row?
+"""Which page of the list of jobs is shown, in which order, and what stands in each row?
 
-A page of jobs is two or three queries. There is no COUNT(*): a page asks for one row more than it shows, and the
-next one starts below the last id (ids rise with the time a job was first seen).
+There is no COUNT(*): a page asks for one row more than it shows. The next one starts after the last row's value and
+key (a seek), so it costs the same however far down it is, and rows that come or go meanwhile shift nothing.
 """
 
-import re
-from collections.abc import Mapping
-from dataclasses import dataclass, fields, replace
-from urllib.parse import urlencode
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from datetime import datetime
 
-from django.db.models import Exists, OuterRef, Q, QuerySet, Subquery
-from django.db.models.functions import Lower
+from django.db.models import F, Q, QuerySet
 
+from console.job_finding import by_text, fitting
+from console.job_wanted import JobOrder, Wanted, cursor_of
 from console.recovery import open_recoveries
-from schedulers.states import FAILURES, FINAL, LIVE, WAITING, JobState
-from schedulers.words import Word
-from workloads.models import Attempt, Job
+from schedulers.states import JobState
+from workloads.models import Attempt, Cluster, Job
 
 PAGE = 50
-SEARCH_LIMIT = 64
-_NUMBER = re.compile(r"(\d{1,18})(?:-\d{1,9})?")
-
-
-class Shown(Word):
-    """Which jobs the list shows."""
-
-    LIVE = "live", "In the scheduler's list", "primary"
-    RUNNING = "running", "Running", "success"
-    WAITING = "waiting", "Waiting", "secondary"
-    RECOVERY = "recovery", "In recovery", "info"
-    BLIND = "blind", "Blind", "warning"
-    FAILED = "failed", "Failed", "danger"
-    ENDED = "ended", "Ended", "secondary"
-    EVERY = "every", "All that were seen", "secondary"
-
-
-@dataclass(frozen=True)
-class Wanted:
-    """What the address asks for. Whatever is not understood is left out, and `mistake` says so."""
-
-    cluster: str = ""
-    state: str = Shown.LIVE.value
-    q: str = ""
-    before: int | None = None
-    mistake: str = ""
-
-    def address(self, **changes: object) -> str:
-        """The query part of an address that asks for this with `changes`; other pages start at their top."""
-        changed = replace(self, mistake="", **{"before": None, **changes})  # type: ignore[arg-type]
-        pairs = {f.name: getattr(changed, f.name) for f in fields(changed) if f.name != "mistake"}
-        kept = {name: value for name, value in pairs.items() if value not in ("", None)}
-        if kept.get("state") == Shown.LIVE.value:
-            del kept["state"]
-        return "?" + urlencode(kept) if kept else "?"
+EXPORTED = 500  # rows of an export in memory at once
+WIDE = ("comment", "stdout", "stderr", "work_dir", "opt_in")
+COLUMNS = {
+    JobOrder.NUMBER: "number",
+    JobOrder.STATE: "newest_state",
+    JobOrder.NAME: "name",
+    JobOrder.USER: "user",
+    JobOrder.PARTITION: "partition",
+    JobOrder.ATTEMPTS: "newest_index",
+    JobOrder.NODES: "node_count",
+    JobOrder.SUBMITTED: "created_at",
+}
+"""What the list is sorted by: the job's own columns, all of them filled."""
 
 
 @dataclass(frozen=True)
@@ -67,82 +44,99 @@ class JobRow:
 
 @dataclass(frozen=True)
 class JobPage:
-    """One page of the list; `next_before` is where the next one starts, none at the end."""
+    """One page of the list; `next_after` is where the next one starts, empty at the end."""
 
     rows: tuple[JobRow, ...]
-    next_before: int | None
+    next_after: str
 
 
-def read_wanted(query: Mapping[str, str]) -> Wanted:
-    """What a query string asks for, bounded."""
-    state, before = query.get("state", ""), query.get("before", "")
-    known = {word.value for word in Shown}
-    mistakes = []
-    if state and state not in known:
-        mistakes.append(f"There is no state of that name; known are {', '.join(word.value for word in Shown)}.")
-    whole = before.isascii() and before.isdigit() and len(before) <= 18
-    if before and not whole:
-        mistakes.append("The place to go on from is not a number; this is the first page.")
-    return Wanted(
-        query.get("cluster", "")[:SEARCH_LIMIT].replace("\0", ""),
-        state if state in known else Shown.LIVE.value,
-        query.get("q", "")[:SEARCH_LIMIT].strip().replace("\0", ""),
-        int(before) if whole else None,
-        " ".join(mistakes),
-    )
-
-
-def job_page(wanted: Wanted) -> JobPage:
-    """The jobs that are asked for, the newest first."""
-    rows = _shown(Job.objects.select_related("cluster"), Shown(wanted.state))
-    if wanted.cluster:
-        rows = rows.filter(cluster__name=wanted.cluster)
-    if wanted.q:
-        rows = rows.alias(name_in_lower_case=Lower("name")).filter(_search(wanted.q))
-    if wanted.before is not None:
-        rows = rows.filter(id__lt=wanted.before)
-    found = list(rows.defer("comment", "stdout", "stderr", "work_dir").order_by("-id")[: PAGE + 1])
+def job_page(wanted: Wanted, now: datetime) -> JobPage:
+    """The jobs that are asked for, in the order that is asked for. At most fifteen queries, none for each row."""
+    found = _found(wanted, now, PAGE + 1)
     jobs = found[:PAGE]
-    newest = {a.job_id: a for a in Attempt.objects.filter(job__in=jobs).order_by("index")}
+    return JobPage(tuple(_rows(jobs)), _after(wanted, jobs[-1]) if len(found) > PAGE else "")
+
+
+def every_row(wanted: Wanted, now: datetime) -> Iterator[JobRow]:
+    """All rows that are asked for, a few hundred in memory at once."""
+    wanted = replace(wanted, after="")
+    while jobs := _found(wanted, now, EXPORTED):
+        yield from _rows(jobs)
+        if len(jobs) < EXPORTED:
+            return
+        wanted = replace(wanted, after=_after(wanted, jobs[-1]))
+
+
+def _found(wanted: Wanted, now: datetime, most: int) -> list[Job]:
+    rows = fitting(wanted, now)
+    if wanted.q:  # each meaning of the text has its own index; the first rows of all are among the first of each
+        keys: set[int] = set()
+        for meant in by_text(rows, wanted.q):
+            keys.update(_sought(meant, wanted).values_list("pk", flat=True)[:most])
+        rows = Job.objects.filter(pk__in=sorted(keys))
+    return _joined(_sought(rows, wanted).defer(*WIDE)[:most])
+
+
+def _sought(rows: QuerySet[Job], wanted: Wanted) -> QuerySet[Job]:
+    """The rows after the cursor, in order; the key tells apart what is equal."""
+    column, down = _order(wanted)
+    place = cursor_of(wanted)
+    if place is not None:
+        key, value = place
+        beyond = "lt" if down else "gt"
+        if column == "id":
+            rows = rows.filter(pk__lt=key)
+        elif (known := _value(column, value)) is not None:
+            equal_or = Q(**{f"{column}__{beyond}e": known})
+            rows = rows.filter(equal_or & (Q(**{f"{column}__{beyond}": known}) | Q(**{f"pk__{beyond}": key})))
+    names = ("id",) if column == "id" else (column, "id")
+    return rows.order_by(*(f"-{name}" if down else name for name in names))
+
+
+def _order(wanted: Wanted) -> tuple[str, bool]:
+    if not wanted.sort:
+        return "id", True
+    return COLUMNS[JobOrder(wanted.sort.removeprefix("-"))], wanted.sort.startswith("-")
+
+
+def _after(wanted: Wanted, last: Job) -> str:
+    column, _ = _order(wanted)
+    value = getattr(last, column)
+    if column == "id":
+        return str(last.pk)
+    return f"{last.pk}~{value.isoformat() if isinstance(value, datetime) else value}"
+
+
+def _value(column: str, text: str) -> object:
+    """What a cursor says of a column, as the column has it; none when it cannot be that."""
+    kind = Job._meta.get_field(column).get_internal_type()
+    if kind == "DateTimeField":
+        try:
+            at = datetime.fromisoformat(text)
+        except ValueError:
+            return None
+        return at if at.tzinfo is not None else None
+    if kind == "CharField":
+        return text
+    return int(text) if text.isascii() and text.isdigit() and len(text) <= 18 else None
+
+
+def _joined(rows: Iterable[Job]) -> list[Job]:
+    """With their clusters, which are few: a join would have the database begin with them, and sort all jobs."""
+    jobs = list(rows)
+    clusters = {one.pk: one for one in Cluster.objects.filter(pk__in={job.cluster_id for job in jobs})}
+    for job in jobs:
+        job.cluster = clusters[job.cluster_id]
+    return jobs
+
+
+def _rows(jobs: list[Job]) -> Iterator[JobRow]:
+    keys = [job.pk for job in jobs]
+    attempts = Attempt.objects.filter(job__in=keys, index=F("job__newest_index"))
+    newest = {attempt.job_id: attempt for attempt in attempts}
     recovering = set(
-        open_recoveries().filter(advice__attempt__job__in=jobs).values_list("advice__attempt__job", flat=True)
+        open_recoveries().filter(advice__attempt__job__in=keys).values_list("advice__attempt__job", flat=True)
     )
-    listed = tuple(_row(job, newest.get(job.pk), job.pk in recovering) for job in jobs)
-    return JobPage(listed, jobs[-1].pk if len(found) > PAGE else None)
-
-
-def _row(job: Job, attempt: Attempt | None, in_recovery: bool) -> JobRow:
-    return JobRow(job, attempt, JobState(attempt.state) if attempt else None, in_recovery)
-
-
-def _search(text: str) -> Q:
-    # A database with a binary collation compares letters exactly, whatever `icontains` asks for.
-    asked = Q(name_in_lower_case__contains=text.lower()) | Q(user=text)
-    number = _NUMBER.fullmatch(text)
-    return asked | Q(number=int(number[1])) if number else asked
-
-
-def _shown(jobs: QuerySet[Job], shown: Shown) -> QuerySet[Job]:
-    if shown is Shown.EVERY:
-        return jobs
-    if shown is Shown.LIVE:
-        return jobs.filter(live=True)
-    if shown is Shown.RECOVERY:
-        open_ones = open_recoveries().filter(advice__attempt__job=OuterRef("pk"))
-        return jobs.filter(Exists(open_ones))
-    if shown is Shown.BLIND:
-        blind = Attempt.objects.filter(job=OuterRef("pk"), blind_since__isnull=False, state__in=_values(LIVE))
-        return jobs.filter(Exists(blind), live=True)
-    newest = Attempt.objects.filter(job=OuterRef("pk")).order_by("-index").values("state")[:1]
-    states = {
-        Shown.RUNNING: LIVE,
-        Shown.WAITING: WAITING,
-        Shown.FAILED: FAILURES,
-        Shown.ENDED: FINAL,
-    }[shown]
-    rows = jobs.alias(newest_state=Subquery(newest)).filter(newest_state__in=_values(states))
-    return rows.filter(live=True) if shown in (Shown.RUNNING, Shown.WAITING) else rows
-
-
-def _values(states: frozenset[JobState]) -> list[str]:
-    return sorted(state.value for state in states)
+    for job in jobs:
+        attempt = newest.get(job.pk)
+        yield JobRow(job, attempt, JobState(attempt.state) if attempt else None, job.pk in recovering)

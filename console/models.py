@@ -33,3 +33,22 @@ class SignInTry(models.Model):
 
     def __str__(self) -> str:
         return f"a try at {self.at:%Y-%m-%d %H:%M:%S}"
+
+
+class SavedView(models.Model):
+    """A name for the filters of the list of jobs. `query` is as our own pages write it, with its `?`."""
+
+    owner = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="views")
+    name = models.CharField(max_length=80)
+    query = models.CharField(max_length=1500)
+    shared = models.BooleanField(default=False, db_index=True, help_text="Seen by everybody.")
+    is_default = models.BooleanField(default=False, help_text="Its owner's list of jobs opens with it.")
+    revision = models.PositiveIntegerField(default=1)
+    created_at = models.DateTimeField()
+
+    class Meta:
+        permissions = (("share_view", "Can share views of the list of jobs"),)
+        constraints = (models.UniqueConstraint(fields=("owner", "name"), name="view_name_once"),)
+
+    def __str__(self) -> str:
+        return self.name

@@ -13,7 +13,7 @@ from audit.actor_kind import ActorKind
 from audit.event_type import EventType
 from audit.level import Level
 from console.asking import Scope
-from console.job_list import Shown
+from console.job_wanted import JobOrder, Shown
 from console.mark_kind import MarkKind
 from console.sight import Sight
 from detectors.attribution.action import VerdictAction
@@ -55,6 +55,7 @@ ENUMS: tuple[type[Word], ...] = (
     DeliveryOutcome,
     Sight,
     Shown,
+    JobOrder,
     Scope,
     MarkKind,
 )

@@ -1,12 +1,59 @@
 """What stands on the list of jobs?"""
 
+from dataclasses import dataclass
+
 from console.asking import Asked
 from console.contexts import Context
 from console.job_list import job_page
+from console.job_wanted import JobOrder, Wanted
+
+
+@dataclass(frozen=True)
+class Head:
+    """The head of a column: the address that sorts by it, if any, and how it is sorted now."""
+
+    label: str
+    address: str = ""
+    sorted: str = ""  # ascending, descending, or empty
+    numeric: bool = False
 
 
 def job_table(asked: Asked) -> Context:
     """One page of the list of jobs."""
-    page = job_page(asked.wanted)
-    older = asked.wanted.address(before=page.next_before) if page.next_before else ""
-    return {"page": page, "wanted": asked.wanted, "older": older, "newest": asked.wanted.address()}
+    wanted = asked.wanted
+    page = job_page(wanted, asked.now)
+    return {
+        "page": page,
+        "wanted": wanted,
+        "heads": heads(wanted),
+        "next": wanted.address(after=page.next_after) if page.next_after else "",
+        "first": wanted.address() if wanted.after else "",
+        "every": wanted.address(state="every") if wanted.state != "every" else "",
+    }
+
+
+def heads(wanted: Wanted) -> list[Head]:
+    """The columns of the table, as the template has them."""
+    return [
+        _head(wanted, JobOrder.NUMBER),
+        _head(wanted, JobOrder.STATE),
+        _head(wanted, JobOrder.NAME),
+        _head(wanted, JobOrder.USER),
+        Head("Cluster"),
+        _head(wanted, JobOrder.PARTITION),
+        _head(wanted, JobOrder.ATTEMPTS, numeric=True),
+        Head("Step", numeric=True),
+        Head("Checkpoint", numeric=True),
+        _head(wanted, JobOrder.NODES, numeric=True),
+        Head("Started"),
+        _head(wanted, JobOrder.SUBMITTED),
+    ]
+
+
+def _head(wanted: Wanted, order: JobOrder, *, numeric: bool = False) -> Head:
+    """Numbers and times are sorted from the largest on at first; a second time turns the order round."""
+    first = f"-{order}" if numeric or order in {JobOrder.NUMBER, JobOrder.SUBMITTED} else order.value
+    other = order.value if first.startswith("-") else f"-{order}"
+    now = "" if wanted.sort.removeprefix("-") != order else wanted.sort
+    said = {"": "", order.value: "ascending", f"-{order}": "descending"}[now]
+    return Head(order.label, wanted.address(sort=other if now == first else first), said, numeric)

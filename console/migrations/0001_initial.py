@@ -47,4 +47,34 @@ class Migration(migrations.Migration):
                 ],
             },
         ),
+        migrations.CreateModel(
+            name="SavedView",
+            fields=[
+                (
+                    "id",
+                    models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID"),
+                ),
+                ("name", models.CharField(max_length=80)),
+                ("query", models.CharField(max_length=1500)),
+                ("shared", models.BooleanField(db_index=True, default=False, help_text="Seen by everybody.")),
+                (
+                    "is_default",
+                    models.BooleanField(default=False, help_text="Its owner's list of jobs opens with it."),
+                ),
+                ("revision", models.PositiveIntegerField(default=1)),
+                ("created_at", models.DateTimeField()),
+                (
+                    "owner",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="views",
+                        to=settings.AUTH_USER_MODEL,
+                    ),
+                ),
+            ],
+            options={
+                "permissions": (("share_view", "Can share views of the list of jobs"),),
+                "constraints": [models.UniqueConstraint(fields=("owner", "name"), name="view_name_once")],
+            },
+        ),
     ]

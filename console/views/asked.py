@@ -3,6 +3,8 @@
 from collections.abc import Iterable
 from typing import Any
 
+from django.contrib.auth.models import User
+from django.core.exceptions import PermissionDenied
 from django.db.models import Max
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
@@ -11,7 +13,7 @@ from django.utils import timezone
 from advisor_api.node_standing import Standing
 from audit.models import AuditEvent
 from console.asking import Asked
-from console.job_list import read_wanted
+from console.job_wanted import read_wanted
 from console.job_window import read_window
 from console.panels import PANELS, place
 from workloads.models import Cluster, Job, Node
@@ -44,6 +46,13 @@ def asked_of(
     bounded = query if len(query) <= QUERY_LIMIT else ""
     window = read_window(request.GET)
     return Asked(timezone.now(), may, found, job, read_wanted(request.GET), known, node, bounded, window)
+
+
+def person_of(request: HttpRequest) -> User:
+    """Who has signed in; a stranger may not pass."""
+    if not isinstance(request.user, User):
+        raise PermissionDenied
+    return request.user
 
 
 def page(

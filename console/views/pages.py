@@ -9,15 +9,14 @@ from django.views.decorators.http import require_safe
 
 from advisor_api.expiring import expiring
 from console.incident_lines import incident_page
-from console.job_list import Shown
 from console.log_copy import read_copy
 from console.views.asked import asked_of, page
 from detectors.models import Excerpt
-from workloads.models import Cluster, Job
+from workloads.models import Job
 
 OVERVIEW = ("clusters", "incidents_now", "advice_now", "newest_events")
-JOB = ("job_summary", "job_lanes", "job_recovery", "job_attempts", "job_events")
-CLUSTER = ("cluster_health", "cluster_advice", "cluster_nodes")
+JOB = ("job_summary", "job_lanes", "job_curves", "job_recovery", "job_attempts", "job_events")
+CLUSTER = ("cluster_health", "cluster_sources", "cluster_advice", "cluster_nodes")
 
 
 @require_safe
@@ -27,15 +26,6 @@ def overview(request: HttpRequest) -> HttpResponse:
     asked = asked_of(request)
     ending = expiring(asked.now) if request.user.has_perm("advisor_api.view_apitoken") else ()
     return page(request, "console/overview.html", OVERVIEW, asked, ending=ending)
-
-
-@require_safe
-@login_required
-def jobs(request: HttpRequest) -> HttpResponse:
-    """The list of jobs, filtered by the address."""
-    asked = asked_of(request)
-    names = list(Cluster.objects.values_list("name", flat=True))
-    return page(request, "console/jobs.html", ["job_table"], asked, names=names, shown=list(Shown))
 
 
 @require_safe

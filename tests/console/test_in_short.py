@@ -11,7 +11,8 @@ from advisor_api.models import Advice, Sequence
 from advisor_api.policy.advice_state import AdviceState
 from advisor_api.policy.operation import Operation
 from advisor_api.policy.reconciliation_reason import ReconciliationReason
-from console.job_list import Shown, Wanted, job_page
+from console.job_list import job_page
+from console.job_wanted import Shown, Wanted
 from tests.console.sample import Sample
 from workloads.mode import Mode
 
@@ -80,10 +81,10 @@ def test_what_became_of_an_advice(
 
 def test_what_is_only_watched_is_not_in_recovery(rows: Sample, now: datetime) -> None:
     recovering = Wanted(state=Shown.RECOVERY.value)
-    assert 4711 in {row.job.number for row in job_page(recovering).rows}
+    assert 4711 in {row.job.number for row in job_page(recovering, now).rows}
     assert Sequence.objects.filter(closed_at=None).exists()
     Advice.objects.update(mode_at_decision=Mode.MONITOR)
-    assert job_page(recovering).rows == ()
+    assert job_page(recovering, now).rows == ()
 
 
 def test_an_early_warning_asks_nobody_to_restart(as_viewer: Client, rows: Sample) -> None:

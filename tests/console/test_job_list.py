@@ -1,19 +1,30 @@
-"""Which jobs does the list show?"""
+"""Which jobs does the list show, in which order, and how does it leave the site?"""
 
-from datetime import datetime
+import csv
+import io
+from datetime import UTC, datetime, timedelta
 
 import pytest
 from django.http import QueryDict
 from django.test import Client
+from django.urls import reverse
 from pytest_django import DjangoAssertNumQueries
 
-from console.job_list import PAGE, job_page, read_wanted
+from advisor_api.models import Advice
+from advisor_api.policy.advice_state import AdviceState
+from advisor_api.policy.operation import Operation
+from console.job_list import PAGE, job_page
+from console.job_wanted import JobOrder, moment_of, read_wanted
+from detectors.models import Stay
 from tests.console import sample
 from tests.console.sample import JobState, Sample
+from workloads.models import Cluster, Job
+
+NOW = datetime(2026, 11, 30, 12, tzinfo=UTC)
 
 
-def numbers(query: str) -> list[int]:
-    return [row.job.number for row in job_page(read_wanted(QueryDict(query))).rows]
+def numbers(query: str, now: datetime = NOW) -> list[int]:
+    return [row.job.number for row in job_page(read_wanted(QueryDict(query)), now).rows]
 
 
 @pytest.mark.parametrize(
@@ -23,12 +34,32 @@ def numbers(query: str) -> list[int]:
         ("state=running", [4712, 815, 4711]),
         ("state=waiting", []),
         ("state=recovery", [99, 4711]),
+        ("state=approval", [99]),
         ("state=blind", [4712]),
         ("state=failed", [99]),
         ("state=ended", [99, 12]),
+        ("state=stopped", [12]),
         ("state=every", [99, 4712, 815, 12, 4711]),
         ("cluster=demo", [4712, 4711]),
         ("cluster=nowhere", []),
+        ("kind=slurm", [99, 4712, 815, 4711]),
+        ("kind=other", []),
+        ("partition=main", [99, 4712, 815, 4711]),
+        ("partition=gpu", []),
+        ("user=mallory", [815]),
+        ("node=n05", [4712]),
+        ("node=n01", [4711]),
+        ("node=n0", []),
+        ("node=m01&state=every", [815, 12]),
+        ("pattern=gpu.ecc", [4711]),
+        ("pattern=gpu.ecc.uncorrectable", [4711]),
+        ("pattern=cc.uncorrectable", []),
+        ("wish=refused", [4712]),
+        ("wish=action", [99, 4711]),
+        ("attempts=1", [4711]),
+        ("attempts=2", []),
+        ("since=1h&state=every", [99, 4712, 815, 4711]),
+        ("until=1h&state=every", [12]),
         ("q=4711", [4711]),
         ("q=4711-1", [4711]),
         ("q=llama", [4711]),
@@ -36,13 +67,30 @@ def numbers(query: str) -> list[int]:
         ("q=mallory", [815]),
         ("q=mallor", []),
         ("q=%25", []),
+        ("q=_", []),
+        ("q=n05", [4712]),
+        ("q=gpu.ecc", [4711]),
         ("q=12&state=every", [12]),
+        ("q=user:mallory", [815]),
+        ("q=user:trainer+node:n05", [4712]),
+        ('q=user:"trainer"+llama', [4711]),
+        ("q=state:every+attempts:1", [4711]),
+        ("q=is:failed", [99]),
+        ("q=odd:llama", []),
     ],
 )
 def test_filters(query: str, found: list[int], rows: Sample, now: datetime) -> None:
-    gone = sample.job(rows.monitor, 12, now, name="old", live=False)
-    sample.attempt(gone, 0, JobState.COMPLETED, now)
-    assert sorted(numbers(query)) == sorted(found)
+    Job.objects.filter(number=4712).update(wish="refused")
+    Job.objects.filter(number__in=[99, 4711]).update(wish="action")
+    old = now - timedelta(hours=5)
+    gone = sample.job(rows.monitor, 12, old, name="old", user="somebody", live=False)
+    ended = sample.attempt(gone, 0, JobState.CANCELLED, now)
+    Stay.objects.create(cluster=rows.monitor, attempt=ended, node="m01", ended_at=old, seconds=9)
+    advice = Advice.objects.get(pk=rows.waiting.pk)
+    advice.pk, advice.attempt, advice.operation = None, ended, Operation.TERMINATE
+    advice.state, advice.state_at = AdviceState.CONVERGED, now
+    advice.save()
+    assert sorted(numbers(query, now)) == sorted(found)
 
 
 def test_a_job_is_in_the_state_of_its_newest_attempt(rows: Sample) -> None:
@@ -53,45 +101,159 @@ def test_a_job_is_in_the_state_of_its_newest_attempt(rows: Sample) -> None:
     ("query", "mistake"),
     [
         ("state=nonsense", "There is no state of that name"),
-        ("before=x", "not a number"),
-        ("state=live&before=5", ""),
+        ("wish=x", "known are action, peace, nothing, refused"),
+        ("after=x", "not understood"),
+        ("attempts=many", "give a number"),
+        ("since=yesterday", "A time is"),
+        ("since=0001-01-01", "A time is"),
+        ("sort=colour", "sorted by one of"),
+        ("&".join(f"{name}={'%25' * 250}" for name in ("user", "node", "pattern")), "too long together"),
+        ("q=" + "x" * 300, "Only the first 256 characters"),
+        ("state=live&after=5", ""),
     ],
 )
 def test_what_is_not_understood_is_said(query: str, mistake: str, as_viewer: Client, rows: Sample) -> None:
-    text = as_viewer.get(f"/jobs?{query}")
+    text = as_viewer.get(f"/jobs?{query}", follow=True)
     assert text.status_code == 200
     assert mistake in text.content.decode()
 
 
 @pytest.mark.parametrize(
-    "query", ["q=%00", "q=" + "9" * 60, "before=" + "9" * 30, "cluster=%00%27", "q=%F0%9F%98%80", "q=%D9%A3"]
+    "query",
+    [
+        "q=%00",
+        "q=" + "9" * 60,
+        "q=" + "x" * 5000,
+        "q=.*%5B%28%2B",
+        "q=%5C%25%27%22%3B--",
+        "q=user%3A%22",
+        "q=%E2%80%AEtxet%E2%80%AC",
+        "q=%07%1b%5B31m",
+        "after=" + "9" * 30,
+        "after=5~%00&sort=name",
+        "after=5~x&sort=submitted",
+        "after=5~x&sort=nodes",
+        "cluster=%00%27",
+        "q=%F0%9F%98%80",
+        "q=%D9%A3",
+        "q=%ED%A0%80",
+        "node=" + "%22" * 200,
+        "pattern=%25_",
+        "since=99999w",
+        "attempts=%D9%A3",
+    ],
 )
 def test_strange_queries_find_nothing_and_break_nothing(query: str, as_viewer: Client, rows: Sample) -> None:
-    assert as_viewer.get(f"/jobs?{query}").status_code == 200
+    answer = as_viewer.get(f"/jobs?{query}", follow=True)
+    assert answer.status_code == 200
+    assert len(answer.redirect_chain) <= 1
 
 
-def test_pages_follow_each_other_without_a_count(
-    rows: Sample, now: datetime, django_assert_num_queries: DjangoAssertNumQueries
+@pytest.mark.parametrize("sort", ["", *(sign + word for word in JobOrder for sign in ("", "-"))])
+def test_pages_follow_each_other_in_every_order_and_nothing_is_missed(
+    sort: str, rows: Sample, now: datetime, django_assert_max_num_queries: DjangoAssertNumQueries
 ) -> None:
     for number in range(2 * PAGE):
-        sample.attempt(sample.job(rows.cluster, 10000 + number, now), 0, JobState.RUNNING, now)
-    seen, before = [], None
+        made = now - timedelta(seconds=number % 7)
+        of = sample.job(rows.cluster, 10000 + number, made, name=f"job, {number % 5}~'\"%", node_count=number % 3)
+        sample.attempt(of, 0, (JobState.RUNNING, JobState.FAILED)[number % 2], now)
+    seen: list[int] = []
+    after = ""
     for _ in range(3):
-        with django_assert_num_queries(3):
-            page = job_page(read_wanted(QueryDict(f"before={before}" if before else "")))
-        seen += [row.job.number for row in page.rows]
-        before = page.next_before
-    assert before is None
+        query = QueryDict(mutable=True)
+        query.update({"sort": sort, "after": after})
+        with django_assert_max_num_queries(4):
+            page = job_page(read_wanted(query), now)
+        seen += [row.job.pk for row in page.rows]
+        after = page.next_after
+    assert after == ""
     assert len(seen) == len(set(seen)) == 2 * PAGE + 4
-    assert seen[0] == 10000 + 2 * PAGE - 1
+
+
+def test_rows_that_come_meanwhile_shift_nothing(rows: Sample, now: datetime) -> None:
+    for number in range(PAGE + 5):
+        sample.attempt(
+            sample.job(rows.cluster, 10000 + number, now, name=f"a{number:03}"), 0, JobState.RUNNING, now
+        )
+    first = job_page(read_wanted(QueryDict("sort=name")), now)
+    sample.attempt(sample.job(rows.cluster, 9000, now, name="a000b"), 0, JobState.RUNNING, now)
+    query = QueryDict(mutable=True)
+    query.update({"sort": "name", "after": first.next_after})
+    second = job_page(read_wanted(query), now)
+    assert second.rows[0].job.name == f"a{PAGE:03}"
+
+
+def test_the_address_is_always_written_in_one_way(as_viewer: Client, rows: Sample) -> None:
+    answer = as_viewer.get("/jobs?cluster=&q=user:mallory+probe&state=live&node=")
+    assert answer.status_code == 302
+    assert answer.headers["Location"] == "/jobs?user=mallory&q=probe"
+    text = as_viewer.get(answer.headers["Location"]).content.decode()
+    assert "Take away the filter user mallory" in text
+    assert 'href="/jobs?q=probe"' in text
+    assert as_viewer.get("/jobs").status_code == 200
 
 
 def test_the_address_keeps_the_filter(as_viewer: Client, rows: Sample, now: datetime) -> None:
     for number in range(PAGE + 1):
         sample.attempt(sample.job(rows.cluster, 10000 + number, now), 0, JobState.RUNNING, now)
-    text = as_viewer.get("/jobs?state=running&q=llama").content.decode()
+    text = as_viewer.get("/jobs?state=running&q=llama&sort=-nodes").content.decode()
     older = text.partition('rel="next"')[0].rpartition('href="')[2].partition('"')[0].replace("&amp;", "&")
     assert "state=running" in older
     assert "q=llama" in older
-    assert "before=" in older
+    assert "sort=-nodes" in older
+    assert "after=" in older
     assert as_viewer.get(older).content.decode().count('<tr id="job-') == 2
+
+
+@pytest.mark.parametrize(
+    ("text", "at"),
+    [
+        ("90min", NOW - timedelta(minutes=90)),
+        ("2h", NOW - timedelta(hours=2)),
+        ("1w", NOW - timedelta(weeks=1)),
+        ("2026-11-29", datetime(2026, 11, 29, tzinfo=UTC)),
+        ("2026-11-29T22:00Z", datetime(2026, 11, 29, 22, tzinfo=UTC)),
+        ("0h", None),
+        ("yesterday", None),
+        ("2026-13-01", None),
+    ],
+)
+def test_moments(text: str, at: datetime | None) -> None:
+    assert moment_of(text, NOW) == at
+
+
+def exported(client: Client, query: str) -> list[dict[str, str]]:
+    answer = client.get(f"{reverse('jobs-export')}{query}")
+    assert answer.headers["Content-Type"] == "text/csv; charset=utf-8"
+    return list(csv.DictReader(io.StringIO(answer.getvalue().decode())))
+
+
+def test_the_table_has_the_same_filter_and_no_formula(as_viewer: Client, rows: Sample, now: datetime) -> None:
+    evil = sample.job(rows.cluster, 66, now, name='=HYPERLINK("http://x")', user="@evil")
+    sample.attempt(evil, 0, JobState.RUNNING, now, nodes=["n01"])
+    found = exported(as_viewer, "?state=running")
+    assert {row["job"] for row in found} == {"66", "4711", "4712", "815"}
+    row = next(row for row in found if row["job"] == "66")
+    assert (row["name"], row["user"]) == ('\'=HYPERLINK("http://x")', "'@evil")
+    assert (row["cluster"], row["state"], row["nodeNames"]) == ("demo", "running", "n01")
+
+
+def test_without_names_of_people_the_same_person_is_still_the_same(as_viewer: Client, rows: Sample) -> None:
+    found = exported(as_viewer, "?state=every&people=pseudonyms")
+    assert all(row["user"].startswith("person-") for row in found)
+    assert len({row["user"] for row in found}) == 2
+
+
+def test_a_long_table_comes_page_by_page(as_viewer: Client, rows: Sample, now: datetime) -> None:
+    cluster = Cluster.objects.get(pk=rows.cluster.pk)
+    Job.objects.bulk_create(
+        Job(cluster=cluster, number=20000 + number, name=f"n{number % 3}", user="u", created_at=now, seen_at=now)
+        for number in range(1200)
+    )
+    found = exported(as_viewer, "?user=u&sort=name")
+    assert len({row["job"] for row in found}) == 1200
+    assert [row["name"] for row in found] == sorted(row["name"] for row in found)
+
+
+def test_a_stranger_gets_no_table(client: Client, rows: Sample) -> None:
+    assert client.get(reverse("jobs-export")).status_code == 302

@@ -1,0 +1,137 @@
+"""Which jobs fit what is asked for?
+
+What stands on the job's own row is asked of it. What stands elsewhere (a node, a pattern, a recovery) is looked up
+first, as the keys of at most `KEYS` jobs: a list is then one seek by an index, whatever is combined.
+"""
+
+import json
+import re
+from collections.abc import Iterable, Iterator
+from datetime import datetime, timedelta
+
+from django.db.models import Q, QuerySet, TextField
+from django.db.models.functions import Cast, Lower
+
+from advisor_api.models import Advice
+from advisor_api.policy.advice_state import AdviceState
+from advisor_api.policy.operation import Operation
+from console.job_wanted import Shown, Wanted, moment_of
+from console.recovery import open_recoveries
+from detectors.models import Stay, Verdict
+from schedulers.states import FAILURES, FINAL, LIVE, WAITING, JobState
+from workloads.models import Attempt, Cluster, Job
+
+KEYS = 5000  # jobs of one node, one pattern, one kind of recovery: the newest ones
+STOPPED_FOR = timedelta(days=1)  # how long a job counts as stopped by us
+_NUMBER = re.compile(r"(\d{1,18})(?:[-_]\d{1,18})?", re.ASCII)
+_PATTERN = re.compile(r"[a-z0-9_-]+\.[a-z0-9_.-]*")  # a word with a dot, as all signatures have one
+
+
+def fitting(wanted: Wanted, now: datetime) -> QuerySet[Job]:
+    """The jobs that fit everything but the free text, in no order. Up to six queries for keys."""
+    rows = _shown(Job.objects.all(), Shown(wanted.state), now)
+    if wanted.cluster or wanted.kind:
+        rows = rows.filter(cluster__in=_clusters(wanted))
+    own = {"partition": wanted.partition, "user": wanted.user, "wish": wanted.wish}
+    rows = rows.filter(**{name: value for name, value in own.items() if value})
+    if wanted.attempts:
+        rows = rows.filter(newest_index__gte=int(wanted.attempts))  # counted from 0
+    if since := moment_of(wanted.since, now):
+        rows = rows.filter(seen_at__gte=since)
+    if until := moment_of(wanted.until, now):
+        rows = rows.filter(created_at__lte=until)
+    if wanted.node:
+        rows = rows.filter(pk__in=on_node(wanted.node))
+    if wanted.pattern:
+        rows = rows.filter(pk__in=with_pattern(wanted.pattern))
+    return rows
+
+
+def by_text(rows: QuerySet[Job], text: str) -> Iterator[QuerySet[Job]]:
+    """The jobs that the text may mean, a query for each meaning: number, user, node, pattern, part of the name."""
+    if number := _NUMBER.fullmatch(text):
+        yield rows.filter(number=int(number[1]))
+    yield rows.filter(user=text)
+    if keys := on_node(text):
+        yield rows.filter(pk__in=keys)
+    if _PATTERN.fullmatch(text) and (keys := with_pattern(text)):
+        yield rows.filter(pk__in=keys)
+    # A database with a binary collation compares letters exactly, whatever `icontains` asks for.
+    yield rows.alias(name_in_lower_case=Lower("name")).filter(name_in_lower_case__contains=text.lower())
+
+
+def on_node(name: str) -> list[int]:
+    """Jobs that are on the node, or were: what is over stands in `Stay`, what runs in the attempt's own list."""
+    if len(name) > 255:
+        return []
+    clusters = list(Cluster.objects.values_list("pk", flat=True))
+    over = Stay.objects.filter(cluster__in=clusters, node=name).order_by("-ended_at")
+    keys = set(over.values_list("attempt__job", flat=True)[:KEYS])
+    running = Attempt.objects.filter(job__live=True, job__newest_state__in=values(LIVE))
+    listed = running.alias(names=Cast("nodes", TextField())).filter(names__contains=json.dumps(name))
+    keys |= {job for job, nodes in listed.values_list("job", "nodes")[:KEYS] if name in nodes}
+    return sorted(keys)
+
+
+def with_pattern(text: str) -> list[int]:
+    """Jobs with an attempt whose newest verdict names a signature that begins so."""
+    begins = Q(signature__gte=text) & Q(signature__lt=text + "\uffff")
+    rows = Verdict.objects.filter(begins, newer=None).order_by("-pk")
+    return _keys(rows, "attempt__job")
+
+
+def in_recovery() -> list[int]:
+    """Jobs with a recovery under way."""
+    return _keys(open_recoveries(), "advice__attempt__job")
+
+
+def awaiting_approval() -> list[int]:
+    """Jobs with advice that waits for a person's yes."""
+    return _keys(Advice.objects.filter(state=AdviceState.AWAITING_APPROVAL.value), "attempt__job")
+
+
+def stopped(now: datetime) -> list[int]:
+    """Jobs that were stopped by us within a day."""
+    since = now - STOPPED_FOR
+    done = {"operation": Operation.TERMINATE.value, "state": AdviceState.CONVERGED.value, "state_at__gte": since}
+    return _keys(Advice.objects.filter(created_at__gte=since - STOPPED_FOR, **done), "attempt__job")
+
+
+def blind() -> list[int]:
+    """Jobs that run and whose log cannot be read."""
+    rows = Attempt.objects.filter(blind_since__isnull=False, state__in=values(LIVE), job__live=True)
+    return _keys(rows, "job")
+
+
+def values(states: Iterable[JobState]) -> list[str]:
+    """The states as they are stored."""
+    return sorted(state.value for state in states)
+
+
+def _keys(rows: QuerySet, job: str) -> list[int]:  # type: ignore[type-arg]  # of several models
+    return sorted(set(rows.values_list(job, flat=True)[:KEYS]))
+
+
+def _clusters(wanted: Wanted) -> list[int]:
+    rows = Cluster.objects.all()
+    rows = rows.filter(name=wanted.cluster) if wanted.cluster else rows
+    rows = rows.filter(scheduler_kind=wanted.kind) if wanted.kind else rows
+    return list(rows.values_list("pk", flat=True))
+
+
+def _shown(jobs: QuerySet[Job], shown: Shown, now: datetime) -> QuerySet[Job]:
+    if shown is Shown.EVERY:
+        return jobs
+    if shown is Shown.LIVE:
+        return jobs.filter(live=True)
+    if shown is Shown.RECOVERY:
+        return jobs.filter(pk__in=in_recovery())
+    if shown is Shown.APPROVAL:
+        return jobs.filter(pk__in=awaiting_approval())
+    if shown is Shown.STOPPED:
+        return jobs.filter(pk__in=stopped(now))
+    if shown is Shown.BLIND:
+        return jobs.filter(pk__in=blind())
+    states = {Shown.RUNNING: LIVE, Shown.WAITING: WAITING, Shown.FAILED: FAILURES, Shown.ENDED: FINAL}[shown]
+    rows = jobs.filter(newest_state__in=values(states))
+    return rows.filter(live=True) if shown in {Shown.RUNNING, Shown.WAITING} else rows

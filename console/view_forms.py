@@ -1,0 +1,54 @@
+"""What may a person say of a saved view, and is it usable?"""
+
+from typing import Any
+
+from django import forms
+
+from console.saved_views import Wish
+from workloads.stored_text import storable
+
+NAME_LIMIT = 80
+
+
+class ViewForm(forms.Form):
+    """Name, filters, for whom, and whether the list of jobs opens with it."""
+
+    name = forms.CharField(
+        max_length=NAME_LIMIT,
+        error_messages={"required": "Give the view a name."},
+        widget=forms.TextInput(attrs={"class": "form-control", "autocomplete": "off", "required": True}),
+    )
+    query = forms.CharField(max_length=1500, required=False, widget=forms.HiddenInput)
+    shared = forms.BooleanField(required=False, widget=forms.CheckboxInput(attrs={"class": "form-check-input"}))
+    default = forms.BooleanField(required=False, widget=forms.CheckboxInput(attrs={"class": "form-check-input"}))
+
+    def __init__(self, *args: Any, may_share: bool, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        if not may_share:
+            del self.fields["shared"]
+
+    def clean_name(self) -> str:
+        """Plain text in one line."""
+        name: str = " ".join(self.cleaned_data["name"].split())
+        if storable(name, NAME_LIMIT) != name or not name.isprintable():
+            raise forms.ValidationError("The name must be plain text in one line.")
+        return name
+
+    def wish(self) -> Wish:
+        """What the person wants. Only for a form that is valid."""
+        said = self.cleaned_data
+        return Wish(said["name"], said["query"], bool(said.get("shared")), said["default"])
+
+
+class ChangeForm(ViewForm):
+    """The same of a view that there is, as the person saw it."""
+
+    revision = forms.IntegerField(
+        min_value=1,
+        widget=forms.HiddenInput,
+        error_messages={"required": "Open the page again.", "invalid": "Open the page again."},
+    )
+    deed = forms.ChoiceField(
+        choices=[("save", "Save"), ("delete", "Delete")],
+        error_messages={"required": "Choose save or delete.", "invalid_choice": "Choose save or delete."},
+    )
