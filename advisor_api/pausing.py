@@ -44,11 +44,20 @@ def _numbers(job: Job) -> set[str]:
 
 
 def pause(
-    cluster: Cluster, scope: str, value: str, *, reason: str, until: datetime, actor: Actor, now: datetime
+    cluster: Cluster,
+    scope: str,
+    value: str,
+    *,
+    reason: str,
+    until: datetime,
+    actor: Actor,
+    now: datetime,
+    seen: frozenset[int] | None = None,
 ) -> Pause:
     """Nothing is done on what `scope` and `value` name until the end; the same again gives the one that there is.
 
-    Raises `Bad`.
+    `seen`: the keys of the cluster's pauses when the person looked; nothing is compared without it. Raises `Bad`,
+    and `Stale` when other pauses hold since.
     """
     check_scope(cluster, scope, value)
     check_end(until, now)
@@ -56,6 +65,8 @@ def pause(
         value = "_".join(str(int(part)) for part in value.split("_"))
     with transaction.atomic():
         Cluster.objects.select_for_update().only("pk").get(pk=cluster.pk)  # two who send it at once
+        if seen is not None and frozenset(active_pauses(cluster, now).values_list("pk", flat=True)) != seen:
+            raise Stale(f"The pauses of {cluster.name} have changed since you looked. Nothing was changed by you.")
         there = active_pauses(cluster, now).select_related("cluster").filter(scope=scope, value=value, until=until)
         if (same := there.filter(reason=reason, owner=actor.name[:128]).first()) is not None:
             return same
@@ -87,13 +98,13 @@ def partitions_of(cluster: Cluster) -> set[str]:
     return {str(name) for names in of_nodes for name in names} | set(cluster.partitions)
 
 
-def end_pause(row: Pause, actor: Actor, now: datetime) -> Pause:
+def end_pause(row: Pause, actor: Actor, now: datetime, reason: str = "") -> Pause:
     """Let it go on before the end of the pause. Raises `Stale` when it has ended already."""
     with transaction.atomic():
         # By the end that was seen: one that somebody has just moved to now lies in the future of a clock behind.
         if row.until <= now or not Pause.objects.filter(pk=row.pk, until=row.until).update(until=now):
             raise Stale("The pause has ended already.")
-        record([_entry(row, actor, "no longer paused")], now)
+        record([_entry(row, actor, "no longer paused", reason)], now)
     row.until = now
     return row
 
@@ -106,14 +117,14 @@ def find_pause(clusters: Sequence[Cluster], number: int) -> Pause:
     return row
 
 
-def _entry(row: Pause, actor: Actor, what: str) -> Entry:
+def _entry(row: Pause, actor: Actor, what: str, because: str = "") -> Entry:
     of = f"{row.scope} {row.value}".strip()
     number = int(row.value) if row.scope == "job" and row.value.isdigit() and len(row.value) < 19 else None
     return Entry(
         type=EventType.PAUSE,
         subject=Subject(cluster=row.cluster.name, job_number=number),
         actor=actor,
-        sentence=f"{of.capitalize()} is {what} (until {row.until:%Y-%m-%d %H:%M} UTC): {row.reason}",
+        sentence=f"{of.capitalize()} is {what} (until {row.until:%Y-%m-%d %H:%M} UTC): {because or row.reason}",
         level=Level.WARNING,
         action="pause" if what == "paused" else "resume",
         payload={"scope": row.scope, "value": row.value, "until": row.until.isoformat()},

@@ -1,10 +1,23 @@
 """What stands on the page of one cluster?"""
 
+from django.http import QueryDict
+
 from console.advice_lines import open_advice
 from console.asking import Asked
+from console.cluster_list import cluster_list, read_clusters_wanted
 from console.cluster_rows import blind_attempts, cluster_rows, lease_of, left_out_of, sources_of
 from console.contexts import Context
+from console.contexts.nodes import MAY_EXCLUDE
 from console.node_health import node_page
+from console.source_health import files_line, source_lines
+
+MAY_PAUSE = MAY_EXCLUDE
+
+
+def cluster_table(asked: Asked) -> Context:
+    """The clusters, each with how it stands."""
+    wanted = read_clusters_wanted(QueryDict(asked.query))
+    return {"lines": cluster_list(wanted, asked.now), "wanted": wanted}
 
 
 def cluster_health(asked: Asked) -> Context:
@@ -17,6 +30,16 @@ def cluster_health(asked: Asked) -> Context:
         "blind": blind_attempts(cluster),
         "lease": lease_of(cluster),
         "may_switch": "workloads.switch_mode" in asked.may,
+        "may_pause": MAY_PAUSE in asked.may,
+    }
+
+
+def cluster_sources(asked: Asked) -> Context:
+    """How well each source was seen within the last hour."""
+    return {
+        "cluster": asked.the_cluster,
+        "lines": source_lines(asked.the_cluster, asked.now),
+        "files": files_line(asked.the_cluster),
     }
 
 

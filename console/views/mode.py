@@ -12,6 +12,7 @@ from advisor_api.switching import switch_mode
 from audit.actor_kind import ActorKind
 from audit.trail import Actor
 from console.advice_lines import open_advice
+from console.agreement import QUESTIONS, Match, agreement
 from console.asking import Asked
 from console.cluster_rows import cluster_rows
 from console.forms import ModeForm
@@ -78,6 +79,9 @@ def _confirmation(request: HttpRequest, asked: Asked, form: ModeForm) -> HttpRes
         "to": to,
         "sentences": what_changes(cluster, to, running, lines),
         "lines": lines,
+        "agreement": agreement(cluster, asked.now),
+        "matches": list(Match),
+        "questions": QUESTIONS,
         "form": form,
         "now": asked.now,
     }

@@ -16,6 +16,7 @@ from console.node_list import read_nodes_wanted
 from console.rendering import bodies
 from detectors.fate import Fate
 from detectors.models import HealthEvent, Stay, Verdict
+from schedulers.states import JobState
 from tests.console import sample
 from tests.console.sample import Sample
 from workloads.models import Cluster, Node
@@ -296,9 +297,7 @@ def test_the_number_of_queries_does_not_grow_with_nodes(
         for number in range(many // 4)
     )
     for number in range(many // 10):
-        of = sample.attempt(
-            sample.job(rows.cluster, 7000 + number, now), 0, sample.JobState.FAILED, now, nodes=["n03"]
-        )
+        of = sample.attempt(sample.job(rows.cluster, 7000 + number, now), 0, JobState.FAILED, now, nodes=["n03"])
         Stay.objects.create(cluster=rows.cluster, attempt=of, node="n03", ended_at=now, seconds=9)
     bounds = {reverse("nodes"): 24, reverse("node", args=["demo", "n03"]): 38, EXCLUDE: 30}
     for address, bound in bounds.items():
