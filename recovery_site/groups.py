@@ -5,11 +5,24 @@ from typing import Any
 from django.contrib.auth.models import Group, Permission
 from django.db.models import Q
 
+INCIDENTS = (
+    "detectors.change_incident",
+    "detectors.add_incidentnote",
+    "detectors.add_incidentchoice",
+    "advisor_api.add_silence",
+    "advisor_api.change_silence",
+)
+"""Acknowledge, remark on, join and split incidents; have nobody told of something, and end that."""
 GROUPS = {
-    "Operators": ("advisor_api.approve_advice", "advisor_api.view_policyversion", "console.share_view"),
+    "Operators": ("advisor_api.approve_advice", "advisor_api.view_policyversion", "console.share_view", *INCIDENTS),
     "Administrators": (
         "advisor_api.approve_advice",
         "console.share_view",
+        *INCIDENTS,
+        "detectors.view_incident",
+        "detectors.view_incidentnote",
+        "detectors.view_incidentchoice",
+        "advisor_api.view_silence",
         "workloads.switch_mode",
         "workloads.add_cluster",
         "workloads.change_cluster",

@@ -22,7 +22,9 @@ from advisor_api.models import (
 )
 from advisor_api.notification_models import Delivery, NotificationRoute
 from advisor_api.repair_models import RepairRecord, RepairSystem
+from advisor_api.silence_models import Silence
 from audit.event_type import EventType as E
+from detectors.choice_models import IncidentChoice, IncidentNote
 from detectors.models import Anomaly, HealthEvent, Incident, SiteSignature, Verdict
 from detectors.provider_models import AttributionProvider, ProviderQuestion
 from workloads.models import Attempt, Cluster
@@ -103,7 +105,13 @@ MOVES = (
     Move(Anomaly, ("refuted_at",), (E.ANOMALY, E.BLIND, E.SIGHT_REGAINED), _its_attempt, new=True),
     Move(HealthEvent, ("cleared_at",), (E.HEALTH,), _node),
     Move(Verdict, (), (E.VERDICT,), lambda row: _its_attempt(row) | {"verdict_id": row.uuid}, new=True),
-    Move(Incident, ("ended_at", "open_key"), (E.INCIDENT,), _cluster, new=True),
+    Move(Verdict, ("incident_id",), (E.INCIDENT,), _its_attempt),
+    Move(
+        Incident, ("ended_at", "open_key", "acknowledged_at", "merged_into_id"), (E.INCIDENT,), _cluster, new=True
+    ),
+    Move(IncidentNote, (), (E.INCIDENT,), lambda row: _cluster(row.incident), new=True),
+    Move(IncidentChoice, ("undone_at",), (E.INCIDENT,), _cluster, new=True),
+    Move(Silence, ("ended_at",), (E.NOTIFICATION,), _cluster, new=True),
     Move(ProviderQuestion, ("outcome",), (E.PROVIDER,), _its_attempt),
     Move(SiteSignature, (), (E.CONFIGURATION,), lambda row: {"pattern": row.name}, new=True),
     Move(
@@ -227,13 +235,22 @@ STILL: dict[type[Model], dict[str, str]] = {
     },
     Incident: {
         ONCE: "uuid cluster",
-        BESIDE: "fingerprint layer sentence shared",
+        BESIDE: "fingerprint layer sentence shared acknowledged_by version",
         SPAN: "first_seen_at last_seen_at",
     },
     Verdict: {
         ONCE: "uuid attempt supersedes speed kind layer signature fingerprint sentence evidence_status confidence "
-        "action implicated body shared incident input_hash happened_at judged_at",
+        "action implicated body shared input_hash happened_at judged_at",
         WORK: "decide_due_at",
+    },
+    IncidentNote: {ONCE: "incident text author at"},
+    IncidentChoice: {
+        ONCE: "uuid cluster deed source target source_key target_key reason made_by made_at",
+        BESIDE: "undone_by undone_because",
+    },
+    Silence: {
+        ONCE: "uuid cluster fingerprint signature node partition reason owner since until made_by",
+        BESIDE: "ended_by end_reason",
     },
     RepairSystem: {ONCE: "name cluster"},
     RepairRecord: {
@@ -243,7 +260,7 @@ STILL: dict[type[Model], dict[str, str]] = {
     },
     NotificationRoute: {ONCE: "name", BESIDE: "since"},
     Delivery: {
-        ONCE: "route name kind whom key topic level cluster would path made_at",
+        ONCE: "route name kind whom key topic level cluster would path made_at silence",
         GATHERED: "count items first_at last_at title text",
         WORK: "due_at tries unclear",
         BESIDE: "again_at over_at said",
@@ -283,6 +300,7 @@ UNMOVED: dict[str, str] = {
     "detectors.Observation": READING,
     "detectors.Excerpt": READING,
     "detectors.IncidentNode": "the nodes that the verdicts of an incident name; each verdict has its event",
+    "detectors.ChosenPlace": "where later failures go by a person's choice, which has its event",
     "detectors.Stay": READING,
     "advisor_api.ToldSubject": "what a message speaks of; the message has its event",
     "advisor_api.TrailPosition": WORK,
