@@ -138,7 +138,7 @@ def test_a_pause_is_made_shown_everywhere_and_ended(as_operator: Client, rows: S
     assert as_operator.post(end, {"reason": "switch is back"}).status_code == 302
     assert as_operator.post(end, {"reason": "again"}).status_code == 409
     assert told() == ["pause", "resume"]
-    assert "switch is back" in AuditEvent.objects.filter(type="pause").last().sentence
+    assert "switch is back" in AuditEvent.objects.filter(type="pause").order_by("-pk")[0].sentence
     assert "Paused" not in as_operator.get(reverse("clusters")).content.decode()
 
 
@@ -181,13 +181,11 @@ def test_a_pause_of_another_cluster_is_404(as_operator: Client, rows: Sample, no
     assert as_operator.post(f"/clusters/far-away/pauses/{row.pk}/end", {"reason": "r"}).status_code == 404
 
 
-def advised(rows: Sample, now: datetime, number: int, **more: object) -> Advice:
+def advised(rows: Sample, now: datetime, number: int, state: JobState = JobState.FAILED, **more: object) -> Advice:
     """An advice in monitor mode on a job that failed two hours ago."""
     at = now - timedelta(hours=2)
     of = sample.job(rows.monitor, number, now, name=f"run-{number}", created_at=at)
-    failed = sample.attempt(
-        of, 0, more.pop("state", JobState.FAILED), at, nodes=["n01", "n02"], ended_at=at, first_seen_at=at
-    )
+    failed = sample.attempt(of, 0, state, at, nodes=["n01", "n02"], ended_at=at, first_seen_at=at)
     values = {
         "operation": "restart", "excluded_nodes": ["n02"], "rule": "named_node", "because": "n02 is named",
         "mode_at_decision": "monitor", "not_before": at, "hold_until": at, "expires_at": at, "created_at": at,

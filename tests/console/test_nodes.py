@@ -80,8 +80,8 @@ def test_a_node_tells_its_whole_history(as_viewer: Client, rows: Sample, now: da
         cluster=rows.cluster, attempt=first, node="n03", ended_at=now, seconds=60, fate=Fate.BLAMED.value
     )
     HealthEvent.objects.create(
-        cluster=rows.cluster, node="n03", check_name="GpuXid", fatal=True, key="k", happened_at=now, received_at=now,
-        message="fallen off <b>the bus</b>", source="nvsentinel", received_from="t",
+        cluster=rows.cluster, node="n03", check_name="GpuXid", fatal=True, key="k", happened_at=now,
+        received_at=now, message="fallen off <b>the bus</b>", source="nvsentinel", received_from="t",
     )  # fmt: skip
     verdict = Verdict.objects.get(attempt=first)
     Exclusion.objects.filter(node="n03").update(verdict_id=verdict.uuid, confidence=0.93)
@@ -172,7 +172,7 @@ def test_giving_back_ends_all_that_keeps_it_out_and_can_be_taken_back(
     assert "all 2 exclusions end" in text
     assert as_operator.post(LIFT, {"reason": "GPU swapped", "seen": seen("n03")}).status_code == 302
     assert not held("n03")
-    assert "GPU swapped" in AuditEvent.objects.filter(type="exclusion").last().sentence
+    assert "GPU swapped" in AuditEvent.objects.filter(type="exclusion").order_by("-pk")[0].sentence
     last = Exclusion.objects.filter(node="n03").order_by("-pk")[0]
     assert as_operator.post(
         reverse("exclusion-undo", args=["demo", last.pk]), {"reason": "not yet", "seen": ""}
