@@ -1,17 +1,21 @@
 """`python -m controller check`: is everything as it must be, and what would the controller do now?"""
 
 from argparse import Namespace
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from controller.advice import Advice, ClusterGates
+from controller.checking_ways import Found, pushes, read_alike
 from controller.client import Advisor, AdvisorError
 from controller.clock import Clock, SystemClock
-from controller.cluster import scheduler_of
+from controller.cluster import scheduler_of, transport_of
 from controller.config import Settings
 from controller.gates import RIGHTS, carry_gate, own_gate, start_gate
 from controller.installation import too_little_time
 from controller.journal import BadJournal, read_entries
+from controller.listing import Source
+from controller.measuring import Tally
 from controller.plain import Voice, one_line
+from controller.reading import reader_of
 from controller.starting import BadStart, check_clock
 from controller.steps import next_step
 from controller.view import View, look_once
@@ -23,9 +27,18 @@ MOST_SHOWN = 20
 class Check:
     """Looks at everything, changes nothing, and says what it finds. `good` is false when something is wrong."""
 
-    def __init__(self, settings: Settings, scheduler: Scheduler, say: Callable[[str], None], clock: Clock) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        scheduler: Scheduler,
+        say: Callable[[str], None],
+        clock: Clock,
+        by_commands: Scheduler | None = None,
+    ) -> None:
         self._settings = settings
         self._scheduler = scheduler
+        self._by_commands = by_commands or scheduler
+        self._source = Source(scheduler, clock)
         self._say = say
         self._clock = clock
         self._now = clock.now()
@@ -36,9 +49,17 @@ class Check:
         self._gates()
         seen = self._scheduler_answers()
         self._journal()
-        if (answers := self._advisor_answers()) and seen:
+        answers = self._advisor_answers()
+        if seen:
+            self._tell(read_alike(self._settings, self._source, self._by_commands))
+        if answers and seen:
+            self._tell(pushes(self._settings, self._scheduler, self._source, self._clock))
             self._intentions(*answers)
         return self.good
+
+    def _tell(self, findings: Iterable[Found]) -> None:
+        for found in findings:
+            (self._say if found.good else self._wrong)(found.sentence)
 
     def _wrong(self, sentence: str) -> None:
         self.good = False
@@ -123,4 +144,6 @@ class Check:
 
 def main(settings: Settings, options: Namespace) -> int:
     """Check everything. Returns the exit status: 0 when nothing is wrong."""
-    return 0 if Check(settings, scheduler_of(settings), print, SystemClock()).run() else 1
+    clock, transport = SystemClock(), transport_of(settings)
+    scheduler = reader_of(settings, transport, Tally(), clock.monotonic)
+    return 0 if Check(settings, scheduler, print, clock, scheduler_of(settings, transport)).run() else 1

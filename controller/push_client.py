@@ -34,11 +34,15 @@ class PushAdvisor(Advisor):
 
     def push(self, content: Mapping[str, Any]) -> Stand:
         """Push one observation, packed; repeating the same is fine."""
-        packed = gzip.compress(json.dumps(content, separators=(",", ":")).encode(), compresslevel=3, mtime=0)
-        return _read(self._ask("PUT", self._path(), packed))
+        return _read(self._ask("PUT", self._path(), packed(content)))
 
     def _path(self) -> str:
         return f"/v1/clusters/{quote(self._cluster, safe='')}/observation"
+
+
+def packed(content: Mapping[str, Any]) -> bytes:
+    """An observation as it travels."""
+    return gzip.compress(json.dumps(content, separators=(",", ":")).encode(), compresslevel=3, mtime=0)
 
 
 def _read(answer: Mapping[str, Any]) -> Stand:

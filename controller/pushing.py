@@ -66,6 +66,10 @@ class Pusher:
         while True:
             time.sleep(self.turn())
 
+    def look(self) -> Observation | Unseen:
+        """What would be pushed now; nothing is sent."""
+        return self._packed(self._source.newest(), self._sequence or 0).told
+
     def turn(self) -> float:
         """Take what is new, and send it or what was not answered yet."""
         try:
