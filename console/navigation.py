@@ -34,10 +34,12 @@ PLACES = (
     Place("jobs", "Jobs", "j", ("job", "newest-job", "log-copy", "log")),
     Place("incidents", "Incidents", "i", ("incident",)),
     Place("approvals", "Approvals", "a", ("approval", "approvals-together")),
-    Place("nodes", "Nodes", "n", ("node",)),
-    Place("clusters", "Clusters", "c", ("cluster", "cluster-mode", "cluster-signals", "cluster-pause")),
+    Place("nodes", "Nodes", "n", ("node", "node-exclude", "node-lift", "exclusion-undo")),
+    Place(
+        "clusters", "Clusters", "c", ("cluster", "cluster-mode", "cluster-signals", "cluster-pause", "pause-end")
+    ),
     Place("audit", "Audit", "u", ("audit-event",)),
-    Place("policy", "Policy", "p", ("policy-replay", "policy-version")),
+    Place("policy", "Policy", "p", ("policy-replay", "policy-versions", "policy-compare")),
 )
 MORE = (
     Place("notifications", "Notifications", "m", ("notification",)),
