@@ -14,7 +14,9 @@ from rest_framework.exceptions import AuthenticationFailed
 from rest_framework.permissions import BasePermission
 from rest_framework.request import Request
 
+from advisor_api.job_keys import JOB_PREFIX, JobKey, read_key
 from advisor_api.models import ApiToken
+from advisor_api.refusals import Forbidden
 from advisor_api.token_role import TokenRole
 from advisor_api.tokens import digest_of
 from advisor_api.wrong_tokens import count_wrong_token
@@ -41,20 +43,23 @@ IMPLIED: dict[TokenRole, Roles] = {
 
 @dataclass(frozen=True)
 class Caller:
-    """The bearer of a token, or a signed-in person, in the words of the API.
+    """The bearer of a token, a job with its key, or a signed-in person, in the words of the API.
 
-    `token` is `None` for a person, who may see every cluster.
+    `token` is `None` for a person, who may see every cluster. A job has no role: it may tell of itself (`job`).
     """
 
     actor: Actor
     roles: Roles
     token: ApiToken | None = None
+    job: JobKey | None = None
 
     is_authenticated: ClassVar[bool] = True  # asked for by the framework
     is_active: ClassVar[bool] = True
 
     def clusters(self) -> Sequence[Cluster]:
         """The clusters that the caller may see, by name. One query."""
+        if self.job is not None:
+            return [self.job.cluster]
         rows = Cluster.objects.all() if self.token is None else self.token.clusters.all()
         return list(rows.order_by("name"))
 
@@ -71,8 +76,11 @@ class BearerAuthentication(BaseAuthentication):
             return None
         if len(words) != 2 or len(words[1]) > TOKEN_LIMIT:
             raise AuthenticationFailed("Write the header as 'Authorization: Bearer <token>'.")
+        secret = words[1].decode("latin-1")
+        if secret.startswith(JOB_PREFIX):
+            return _job(request, secret)
         try:
-            token = find_token(words[1].decode("latin-1"), timezone.now())
+            token = find_token(secret, timezone.now())
         except AuthenticationFailed:
             count_wrong_token(request)
             raise
@@ -83,6 +91,19 @@ class BearerAuthentication(BaseAuthentication):
     def authenticate_header(self, request: Request) -> str:
         """Makes the answer to nobody a 401."""
         return self.keyword
+
+
+def _job(request: Request, secret: str) -> tuple[Caller, ApiToken]:
+    """The job with this key. One that was ours and works no more is no guess, and is not counted as one."""
+    try:
+        key = read_key(secret, timezone.now())
+    except Forbidden as error:
+        raise AuthenticationFailed(str(error)) from None
+    if key is None:
+        count_wrong_token(request)
+        raise AuthenticationFailed("This key is not known.")
+    actor = Actor(ActorKind.TOKEN, f"job {key.number} by {key.token.name}")
+    return Caller(actor, frozenset(), key.token, key), key.token
 
 
 def find_token(secret: str, now: datetime) -> ApiToken:
@@ -121,7 +142,7 @@ def person(user: Any) -> Caller:
 
 
 class HasRole(BasePermission):
-    """The caller has one of the roles that the view asks for (`roles`, by HTTP method)."""
+    """The caller has one of the roles of the view (`roles`, by HTTP method), or is a job and it is `for_jobs`."""
 
     message = "Your role does not allow this."
 
@@ -129,6 +150,8 @@ class HasRole(BasePermission):
         """401 (by the framework) for nobody, 403 for the wrong role."""
         if not isinstance(request.user, Caller | User):
             return False
+        if isinstance(request.user, Caller) and request.user.job is not None:
+            return bool(getattr(view, "for_jobs", False))
         roles: dict[str, Roles] = getattr(view, "roles", {})
         method = "GET" if request.method == "HEAD" else request.method or ""  # the length of an answer tells, too
         # A method that the view does not have is a 405 for whoever may use any other one.

@@ -11,14 +11,14 @@ from rest_framework import exceptions
 from rest_framework.response import Response
 from rest_framework.views import set_rollback
 
-from advisor_api.refusals import Bad, Forbidden, NotFound, Refusal, Stale
+from advisor_api.refusals import Bad, Forbidden, NotFound, Refusal, Stale, TooMany
 
 log = logging.getLogger(__name__)
 
 GRPC_CODES = {400: 3, 401: 16, 403: 7, 404: 5, 405: 12, 406: 3, 409: 10, 413: 8, 415: 3, 429: 8, 500: 13, 503: 14}
 """By HTTP status: grpc-gateway's table, and for 405, 406, 413 and 415 the nearest code."""
 
-REFUSALS: dict[type[Refusal], int] = {Bad: 400, Forbidden: 403, NotFound: 404, Stale: 409}
+REFUSALS: dict[type[Refusal], int] = {Bad: 400, Forbidden: 403, NotFound: 404, Stale: 409, TooMany: 429}
 RETRY_SECONDS = 2
 
 
@@ -45,6 +45,8 @@ def error_answer(status: int, message: str, headers: dict[str, str] | None = Non
 
 
 def _told(error: Exception) -> tuple[int, str, dict[str, str]]:
+    if isinstance(error, TooMany):
+        return 429, str(error), {"Retry-After": str(math.ceil(max(1.0, error.wait.total_seconds())))}
     if isinstance(error, Refusal):
         return next(code for kind, code in REFUSALS.items() if isinstance(error, kind)), str(error), {}
     if isinstance(error, Http404):

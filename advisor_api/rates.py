@@ -15,7 +15,7 @@ from advisor_api.authentication import caller_of
 
 
 class CallerRate(SimpleRateThrottle):
-    """`REKINDLE_API_PER_MINUTE` requests of one token, or of one person."""
+    """`REKINDLE_API_PER_MINUTE` requests of one token, of one job with its key, or of one person."""
 
     scope = "caller"
     timer = staticmethod(time.monotonic)  # a clock that goes back must keep nobody out
@@ -26,6 +26,8 @@ class CallerRate(SimpleRateThrottle):
 
     def get_cache_key(self, request: Request, view: Any) -> str:
         """By token, so that a controller and a dashboard of one cluster do not count as one."""
-        token = caller_of(request).token
-        key = f"token-{token.pk}" if token else f"person-{request.user.pk}"
+        caller = caller_of(request)
+        key = f"token-{caller.token.pk}" if caller.token else f"person-{request.user.pk}"
+        if caller.job is not None:
+            key = f"job-{caller.job.cluster.pk}-{caller.job.number}"  # one wild job keeps no other one out
         return self.cache_format % {"scope": self.scope, "ident": key}

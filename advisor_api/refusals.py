@@ -1,5 +1,7 @@
 """How does the domain say no? Typed exceptions; a door turns each into its status code."""
 
+from datetime import timedelta
+
 
 class Refusal(Exception):
     """Something cannot be done; the message is one sentence for whoever asked. Nothing was changed."""
@@ -19,3 +21,11 @@ class Stale(Refusal):
 
 class Forbidden(Refusal):
     """The caller may not do this (403)."""
+
+
+class TooMany(Refusal):
+    """More than is taken; `wait` is when to come back (429)."""
+
+    def __init__(self, sentence: str, wait: timedelta) -> None:
+        super().__init__(sentence)
+        self.wait = wait

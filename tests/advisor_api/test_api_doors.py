@@ -70,6 +70,8 @@ DOORS: list[tuple[str, str, set[str], dict[str, Any] | None]] = [
     ("POST", "/v1/pauses", OPERATORS, {"scope": "cluster", "reason": "r", "until": SOON}),
     ("DELETE", "/v1/pauses/1", OPERATORS, None),
     ("POST", "/v1/health-events", REPORTERS, HEALTH_EVENT),
+    ("POST", "/v1/progress", REPORTERS, {"jobId": "100", "idempotencyKey": "k", "step": 1}),
+    ("POST", "/v1/progress:key", REPORTERS, {"jobId": "100"}),
     ("GET", "/v1/incidents", READERS, None),
     ("GET", f"/v1/incidents/{INCIDENT}", READERS, None),
     ("GET", "/v1/trail", READERS, None),

@@ -61,6 +61,7 @@ BEYOND_A_SCHEMA = {
     "searchTrail": "a cursor that we gave; either of the ids; a time that there is",
     "exportTrail": "either of the ids; a time that there is",
     "reportReconciliation": "a disposition that goes with its reason",
+    "tellProgress": "a job that runs; something that is told of it",
 }
 """Where a request that fits the document may still be a 400: a rule that no schema says."""
 
