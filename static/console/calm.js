@@ -34,17 +34,25 @@
     });
   }
 
+  // Whether something after this row stays: then it was taken out of the middle of its list.
+  function followed(row, still) {
+    for (let next = row.nextElementSibling; next; next = next.nextElementSibling) if (still.has(next.id)) return true;
+    return false;
+  }
+
   // Morphs; with `held` new rows are left out and old ones kept. Gives what was left out.
   function morph(body, content, held) {
-    const left = { added: 0, gone: 0, noun: "" };
+    const left = { added: 0, gone: 0, dropped: 0, noun: "" };
     bare(body);
     bare(content);
     const fresh = [];
+    const still = new Set([...content.querySelectorAll("[id]")].map((node) => node.id));
     window.Idiomorph.morph(body, content.cloneNode(true).children, {
       morphStyle: "innerHTML",
       callbacks: {
-        beforeAttributeUpdated: (name, node) =>
-          !((node.tagName === "DETAILS" || node.tagName === "DIALOG") && name === "open"),
+        beforeAttributeUpdated: (name, node, change) =>
+          !(name === "open" && (node.tagName === "DETAILS" || node.tagName === "DIALOG")) &&
+          !(name === "tabindex" && change === "remove"), // a row that has the focus keeps it
         beforeNodeAdded: (node) => {
           const rows = rowsIn(node);
           if (!rows.length) return true;
@@ -59,8 +67,12 @@
           if (left.added && node.matches(".empty")) return false;
           const rows = rowsIn(node);
           if (!rows.length) return true;
-          rows.forEach((row) => row.classList.add("gone"));
-          left.gone += rows.length;
+          // What drops off the end of a list makes room for what is new: nothing to tell.
+          rows.forEach((row) => {
+            if (left.dropped < left.added && !followed(row, still)) { left.dropped += 1; return; }
+            row.classList.add("gone");
+            left.gone += 1;
+          });
           return false;
         },
       },
@@ -113,7 +125,7 @@
     const kept = content.cloneNode(true);
     const held = attended(body);
     const left = morph(body, content, held);
-    if (left.added || left.gone) waiting.set(body, kept);
+    if (left.added || left.gone ) waiting.set(body, kept);
     else waiting.delete(body);
     announce(body, left);
   }

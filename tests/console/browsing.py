@@ -36,6 +36,11 @@ class Site:
         assert self._teller.stdout.readline().strip() == "ready"
         self._server: subprocess.Popen[bytes] | None = None
 
+    @property
+    def up(self) -> bool:
+        """Whether the server runs."""
+        return self._server is not None and self._server.poll() is None
+
     def start(self) -> None:
         """Start the server and wait until it answers."""
         arguments = [*SERVER, "--timeout-graceful-shutdown", "1", "--port", str(self.port)]
