@@ -22,7 +22,7 @@ from detectors.reading import read_attempt
 from detectors.second_look import LATEST
 from schedulers.states import JobState
 from tests.detectors.rows import ECC, Log, again, end, make_attempt, make_cluster, make_nodes, megatron
-from workloads.models import Attempt, Node
+from workloads.models import Attempt, Job, Node
 
 pytestmark = pytest.mark.django_db
 WATCHDOG = (
@@ -113,6 +113,7 @@ class TestTheWholeWay:
         Attempt.objects.filter(pk=attempt.pk).update(started_at=start - timedelta(seconds=40))
         read_attempt(again(attempt), start)
         late = start + timedelta(seconds=300)
+        Job.objects.update(seen_at=late)  # listed as running since
         read_attempt(again(attempt), late)
         hang = judge(again(attempt), late)
         assert hang is not None and (hang.kind, hang.action, hang.implicated) == ("hang", "restart", [])
