@@ -54,7 +54,8 @@ def seen_clusters(clusters: Sequence[Cluster], now: datetime) -> list[SeenCluste
         pauses[pause.cluster_id].append(pause)
     held = ControllerLease.objects.filter(cluster__in=clusters, until__gt=now)
     leases = {lease.cluster_id: lease for lease in held}
-    running = Attempt.objects.filter(job__cluster__in=clusters, state__in=[state.value for state in LIVE])
+    live = [state.value for state in LIVE]
+    running = Attempt.objects.filter(job__live=True, job__cluster__in=clusters, state__in=live)  # by the jobs' index
     counts: dict[int, dict[str, int]] = {
         row["job__cluster"]: {"live": row["live"], "blind": row["blind"]}
         for row in running.order_by()

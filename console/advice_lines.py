@@ -58,6 +58,12 @@ def open_advice(now: datetime, only: Cluster | None = None, state: AdviceState |
     return _lines(rows.order_by("-id")[:ADVICE_SHOWN], now)
 
 
+def advice_to_come(now: datetime, limit: int) -> list[AdviceLine]:
+    """Open advice that is not over, of all clusters, what is wanted soonest first."""
+    rows = _rows().filter(state__in=OPEN, expires_at__gt=now).defer("trace", "facts", "judged_by", "verdict__body")
+    return _lines(rows.order_by("not_before", "id")[:limit], now, rules=False)
+
+
 def advice_on(job: Job, now: datetime) -> list[AdviceLine]:
     """All advice on the attempts of one job in its order."""
     return _lines(_rows().filter(attempt__job=job).order_by("-id")[:ADVICE_SHOWN], now)[::-1]
@@ -147,7 +153,7 @@ def _rows() -> QuerySet[Advice]:
     return Advice.objects.select_related("attempt__job__cluster", "verdict", "sequence", "policy")
 
 
-def _lines(rows: QuerySet[Advice], now: datetime) -> list[AdviceLine]:
+def _lines(rows: QuerySet[Advice], now: datetime, *, rules: bool = True) -> list[AdviceLine]:
     found = list(rows)
     pauses = pauses_of(list({row.attempt.job.cluster for row in found}), now) if found else {}
     acting = acting_on([row.attempt.job for row in found if row.state in OPEN])
@@ -169,7 +175,7 @@ def _lines(rows: QuerySet[Advice], now: datetime) -> list[AdviceLine]:
                 state.value in OPEN,
                 may,
                 why,
-                rules_said(advice.trace),
+                rules_said(advice.trace) if rules else (),
             )
         )
     return lines

@@ -4,7 +4,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from django.db.models import Count, Max, Q
+from django.db.models import Count, Max
 
 from advisor_api.models import ControllerLease, Pause
 from console.recovery import open_recoveries
@@ -13,7 +13,7 @@ from detectors.catalogue.metric_signals import SOURCE as METRICS
 from detectors.models import Feed
 from schedulers.states import LIVE, WAITING
 from workloads.mode import Mode
-from workloads.models import Attempt, Cluster
+from workloads.models import Attempt, Cluster, Job
 
 _LIVE = [state.value for state in LIVE]
 _WAITING = [state.value for state in WAITING]
@@ -122,20 +122,19 @@ def blind_attempts(cluster: Cluster, limit: int = 50) -> list[Attempt]:
 
 
 def _attempt_counts(clusters: list[Cluster]) -> dict[int, dict[str, int]]:
-    rows = (
-        Attempt.objects.filter(job__cluster__in=clusters, job__live=True, state__in=_LIVE + _WAITING)
-        .order_by()
-        .values("job__cluster")
-        .annotate(
-            running=Count("job", filter=Q(state__in=_LIVE), distinct=True),
-            waiting=Count("job", filter=Q(state__in=_WAITING), distinct=True),
-            blind=Count("job", filter=Q(state__in=_LIVE, blind_since__isnull=False), distinct=True),
-        )
+    """By cluster: running, waiting and blind jobs. Two by the index of jobs, the last by that of attempts."""
+    standing = Job.objects.filter(live=True, cluster__in=clusters, newest_state__in=_LIVE + _WAITING).order_by()
+    counts: dict[int, Counter[str]] = {}
+    for cluster, state, number in standing.values_list("cluster", "newest_state").annotate(number=Count("pk")):
+        counts.setdefault(cluster, Counter())["running" if state in _LIVE else "waiting"] += number
+    blind = Attempt.objects.filter(
+        blind_since__isnull=False, state__in=_LIVE, job__live=True, job__cluster__in=clusters
     )
-    return {
-        row["job__cluster"]: {"running": row["running"], "waiting": row["waiting"], "blind": row["blind"]}
-        for row in rows
-    }
+    for cluster, number in (
+        blind.order_by().values_list("job__cluster").annotate(number=Count("job", distinct=True))
+    ):
+        counts.setdefault(cluster, Counter())["blind"] += number
+    return {cluster: dict(found) for cluster, found in counts.items()}
 
 
 def _recovery_counts(clusters: list[Cluster]) -> dict[int, int]:

@@ -43,7 +43,9 @@ class Panel:
 
 
 PANELS: tuple[Panel, ...] = (
-    Panel(site.clusters, Scope.SITE, "Clusters"),
+    Panel(site.at_a_glance, Scope.SITE, "At a glance"),
+    Panel(site.coming_steps, Scope.SITE, "What happens next by itself", frozenset({site.MAY_HOLD})),
+    Panel(site.clusters, Scope.SITE, "Clusters", frozenset({"workloads.add_cluster"})),
     Panel(incidents_now, Scope.SITE, "Incidents of now"),
     Panel(incidents_open, Scope.SITE, "Open"),
     Panel(incidents_over, Scope.SITE, "Over within the last week"),

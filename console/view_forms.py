@@ -1,10 +1,12 @@
-"""What may a person say of a saved view, and is it usable?"""
+"""What may a person say of a saved view or of a hold, and is it usable?"""
 
 from typing import Any
 
 from django import forms
 
+from console.node_forms import SeenForm
 from console.saved_views import Wish
+from console.until import UntilForm
 from workloads.stored_text import storable
 
 NAME_LIMIT = 80
@@ -52,3 +54,15 @@ class ChangeForm(ViewForm):
         choices=[("save", "Save"), ("delete", "Delete")],
         error_messages={"required": "Choose save or delete.", "invalid_choice": "Choose save or delete."},
     )
+
+
+class HoldForm(UntilForm, SeenForm):
+    """Hold the next step on a job: which advice was seen, why, how long."""
+
+    generation = forms.IntegerField(
+        min_value=1,
+        widget=forms.HiddenInput,
+        error_messages={"required": "Open the page again.", "invalid": "Open the page again."},
+    )
+
+    field_order = ("lasts", "until", "reason")

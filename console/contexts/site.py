@@ -1,21 +1,42 @@
 """What stands on the pages that speak of all clusters?"""
 
+from advisor_api.cluster_view import SeenCluster
+from advisor_api.models import ControllerLease
 from advisor_api.policy.advice_state import AdviceState
 from audit.models import AuditEvent
 from console.advice_lines import open_advice
 from console.asking import Asked
 from console.cluster_rows import cluster_rows
 from console.contexts import Context
+from console.counts import counts_of
 from console.delivery_lines import SEE_WHOM, newest_deliveries
+from console.lost_hours import lost_today
+from console.next_steps import next_steps
 from console.topics import QUIET
 
+MAY_HOLD = "advisor_api.approve_advice"
 EVENTS_READ = 300
 EVENTS_SHOWN = 25
 
 
+def at_a_glance(asked: Asked) -> Context:
+    """How many jobs are in which trouble, and what failures cost today."""
+    return {"counts": counts_of(asked.now), "lost": lost_today(asked.now)}
+
+
+def coming_steps(asked: Asked) -> Context:
+    """What happens next by itself."""
+    steps, more = next_steps(asked.now)
+    return {"steps": steps, "more": more, "may_hold": MAY_HOLD in asked.may}
+
+
 def clusters(asked: Asked) -> Context:
-    """Every cluster: mode, sight, counts."""
-    return {"rows": cluster_rows(asked.now)}
+    """Every cluster: mode, the health of each source, counts."""
+    rows = cluster_rows(asked.now)
+    held = ControllerLease.objects.filter(until__gt=asked.now)
+    leases = {lease.cluster_id: lease for lease in held}
+    lines = [(row, SeenCluster(row.cluster, (), leases.get(row.cluster.pk), 0, 0)) for row in rows]
+    return {"lines": lines, "may_add": "workloads.add_cluster" in asked.may}
 
 
 def advice_now(asked: Asked) -> Context:

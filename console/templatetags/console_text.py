@@ -83,6 +83,12 @@ def ago(at: datetime | None, now: datetime) -> SafeString:
 
 
 @register.filter
+def until(at: datetime, now: datetime) -> str:
+    """`2 min 5 s` from `now` to `at`; `0 s` when that is over. Whole seconds, as the page counts them down."""
+    return spans.duration(float(max(0, int((at - now).total_seconds()))))
+
+
+@register.filter
 def after(at: datetime, start: datetime | None) -> str:
     """`+3.2 s` from `start` to `at`; empty without a start."""
     return "" if start is None else f"+{spans.duration(max(at - start, timedelta()))}"

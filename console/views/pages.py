@@ -14,8 +14,8 @@ from console.views.asked import asked_of, page
 from detectors.models import Excerpt
 from workloads.models import Job
 
-OVERVIEW = ("clusters", "incidents_now", "advice_now", "newest_events")
-JOB = ("job_summary", "job_lanes", "job_curves", "job_recovery", "job_attempts", "job_events")
+OVERVIEW = ("at_a_glance", "coming_steps", "incidents_now", "clusters", "advice_now", "newest_events")
+JOB = ("job_summary", "job_lanes", "job_recovery", "job_attempts", "job_events")
 CLUSTER = ("cluster_health", "cluster_sources", "cluster_advice", "cluster_nodes")
 
 

@@ -1,0 +1,42 @@
+"""How many jobs are in which state that an operator asks for? Each number leads to the list of these jobs."""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.db.models import Count
+
+from console.job_finding import KEYS, awaiting_approval, blind, in_recovery, stopped
+from console.job_wanted import Shown
+from schedulers.states import LIVE, WAITING
+from workloads.models import Job
+
+_LIVE = {state.value for state in LIVE}
+_WAITING = {state.value for state in WAITING}
+
+
+@dataclass(frozen=True)
+class JobCount:
+    """So many jobs are shown by this filter; `more`: at least so many."""
+
+    shown: Shown
+    label: str
+    number: int
+    more: bool = False
+
+
+def counts_of(now: datetime) -> list[JobCount]:
+    """The counts of all clusters, by the filters' own queries: five, by index."""
+    standing = Job.objects.filter(live=True).order_by().values_list("newest_state").annotate(number=Count("pk"))
+    states = dict(standing)
+    return [
+        JobCount(Shown.RUNNING, "running", sum(states.get(state, 0) for state in _LIVE)),
+        JobCount(Shown.WAITING, "waiting", sum(states.get(state, 0) for state in _WAITING)),
+        _keys(Shown.RECOVERY, "in recovery", in_recovery()),
+        _keys(Shown.APPROVAL, "waiting for approval", awaiting_approval()),
+        _keys(Shown.STOPPED, "stopped within a day", stopped(now)),
+        _keys(Shown.BLIND, "blind", blind()),
+    ]
+
+
+def _keys(shown: Shown, label: str, keys: list[int]) -> JobCount:
+    return JobCount(shown, label, len(keys), len(keys) >= KEYS)

@@ -1,0 +1,74 @@
+"""How does a person keep the controller from the next step on one job? By a pause of that job, and nothing else."""
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from django.db import transaction
+
+from advisor_api.models import Advice, Pause
+from advisor_api.pausing import covers, pause
+from advisor_api.policy.advice_state import AdviceState
+from advisor_api.refusals import Stale
+from audit.trail import Actor
+from console.advice_lines import AdviceLine
+from console.recovery import sequence_of
+
+
+def hold_step(
+    advice: Advice,
+    generation_seen: int,
+    *,
+    reason: str,
+    until: datetime,
+    actor: Actor,
+    now: datetime,
+    seen: frozenset[int],
+) -> Pause:
+    """Nothing new is begun on the advice's job until then. `seen`: the pauses of the cluster that were shown.
+
+    Raises `Bad`; `Stale` when the advice is another one or over, or when somebody paused or resumed something.
+    """
+    with transaction.atomic():
+        there = Advice.objects.select_for_update().get(pk=advice.pk)
+        newest = (
+            Advice.objects.filter(attempt=there.attempt_id).order_by("-generation").values_list("pk", flat=True)
+        )
+        if generation_seen != there.generation or newest[0] != there.pk:
+            raise Stale("There is newer advice on this attempt since you looked; nothing was held by you.")
+        if refusal := over(there, now):
+            raise Stale(f"{refusal} Nothing was held by you.")
+        job = advice.attempt.job
+        return pause(
+            job.cluster, "job", str(job.number), reason=reason, until=until, actor=actor, now=now, seen=seen
+        )
+
+
+def over(advice: Advice, now: datetime) -> str:
+    """Why there is nothing left to hold, or `""`."""
+    state = AdviceState(advice.state)
+    if state is not AdviceState.PENDING:
+        return f"This step is {state.label.lower()} already." if state is not AdviceState.AWAITING_APPROVAL else ""
+    return "" if advice.expires_at > now else "This step has expired."
+
+
+def holding(advice: Advice, pauses: Sequence[Pause]) -> Pause | None:
+    """The pause that holds it already, if one does."""
+    return next((one for one in pauses if covers(one, advice.attempt.job)), None)
+
+
+def what_holding_means(line: AdviceLine) -> list[str]:
+    """What will happen to the job, in words that a person can say yes or no to."""
+    label, sequence = line.advice.attempt.label, sequence_of(line.advice)
+    begun = sequence is not None and sequence.commanded_at is not None
+    first = (
+        f"{label} is in the queue already, held by us. It is let go when its hold ends, all the same."
+        if begun
+        else f"The controller begins nothing on job {line.job.number}: {label} stays as it is now."
+    )
+    return [
+        first,
+        "Rekindle goes on to watch the job and to advise.",
+        f"The advice itself still ends at {line.advice.expires_at:%Y-%m-%d %H:%M:%S} UTC; what is held longer is "
+        "not carried out afterwards.",
+        "You can take the hold back at any time.",
+    ]

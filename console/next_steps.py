@@ -1,0 +1,167 @@
+"""What happens next by itself, when, and what holds it?
+
+Open advice that may be carried out, questions that end unanswered, decisions that were put off, nodes that may be
+used again, pauses that end. Everything has a moment, or comes as soon as a controller looks.
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from django.db.models import Max
+
+from advisor_api.deciding import left_out
+from advisor_api.models import Advice, ControllerLease, Exclusion, Pause
+from advisor_api.pausing import covers
+from advisor_api.policy.advice_state import AdviceState
+from advisor_api.policy.operation import Operation
+from console.advice_lines import AdviceLine, advice_to_come
+from console.pause_words import name_of
+from console.recovery import sequence_of
+from detectors.models import Verdict
+from schedulers.words import Word
+from workloads.models import Cluster, Job
+
+SHOWN = 30
+READ = 100  # of each kind, the soonest
+SOON = timedelta(hours=1)  # nodes whose exclusion ends
+TODAY = timedelta(days=1)  # pauses that end
+
+
+class StepKind(Word):
+    """What kind of thing happens by itself."""
+
+    RESTART = "restart", "Restart", "primary"
+    TERMINATE = "terminate", "Stop", "danger"
+    RELEASE = "release", "Release", "info"
+    HELD = "held", "Held by a person", "warning"
+    ANSWER = "answer", "Question ends", "warning"
+    DECISION = "decision", "Decision", "info"
+    NODE = "node", "Node comes back", "secondary"
+    PAUSE = "pause", "Pause ends", "secondary"
+
+
+@dataclass(frozen=True)
+class NextStep:
+    """One thing that happens by itself at `at`, or as soon as a controller looks.
+
+    `advice` can be held, `pause` is what holds it or what ends; `ends_at`: when nobody tries it any more.
+    """
+
+    kind: StepKind
+    cluster: Cluster
+    sentence: str
+    at: datetime | None = None
+    job: Job | None = None
+    advice: Advice | None = None
+    pause: Pause | None = None
+    node: str = ""
+    note: str = ""
+    ends_at: datetime | None = None
+
+    @property
+    def key(self) -> str:
+        """Tells it apart from the others on the page."""
+        of = (
+            self.advice.pk
+            if self.advice
+            else self.pause.pk
+            if self.pause
+            else self.job.pk
+            if self.job
+            else self.node
+        )
+        return f"step-{self.kind}-{self.cluster.pk}-{of}"
+
+
+def next_steps(now: datetime) -> tuple[list[NextStep], int]:
+    """The soonest first, and how many more there are. A fixed number of queries."""
+    pauses = list(Pause.objects.select_related("cluster").filter(until__gt=now).order_by("until")[:READ])
+    leased = set(ControllerLease.objects.filter(until__gt=now).values_list("cluster", flat=True))
+    steps = list(_of_advice(now, pauses, leased))
+    told = {step.pause.pk for step in steps if step.pause is not None}
+    others = [pause for pause in pauses if pause.pk not in told]
+    steps += [*_of_decisions(now), *_of_nodes(now), *_of_pauses(now, others)]
+    steps.sort(key=lambda step: (step.at is not None, step.at or now))
+    return steps[:SHOWN], max(0, len(steps) - SHOWN)
+
+
+def step_sentence(line: AdviceLine) -> str:
+    """What the controller does about one advice, in words."""
+    label, without = line.advice.attempt.label, left_out(line.advice)
+    sequence = sequence_of(line.advice)
+    if line.operation is Operation.TERMINATE:
+        return f"Stop {label}"
+    if line.operation is Operation.RELEASE:
+        return f"Release the held job {label}"
+    if sequence is not None and sequence.commanded_at is not None:
+        return f"Let {label} start again{without}: it waits in the queue already"
+    return f"Put {label} back into the queue and start it again{without}"
+
+
+def _of_advice(now: datetime, pauses: list[Pause], leased: set[int]) -> Iterator[NextStep]:
+    for line in advice_to_come(now, READ):
+        job, advice = line.job, line.advice
+        if line.operation is Operation.WAIT:
+            continue
+        if line.state is AdviceState.AWAITING_APPROVAL:
+            said = (
+                f"Nobody has answered whether to {_verb(line)} {advice.attempt.label}: then nothing is done to it"
+            )
+            yield NextStep(StepKind.ANSWER, job.cluster, said, advice.expires_at, job, advice)
+        elif line.may:
+            later = advice.not_before > now
+            note = "" if job.cluster_id in leased else "No controller is connected: it waits for one."
+            at = advice.not_before if later else None
+            kind = StepKind(line.operation.value)
+            yield NextStep(
+                kind, job.cluster, step_sentence(line), at, job, advice, note=note, ends_at=advice.expires_at
+            )
+        elif (pause := _pause_of(job, pauses)) is not None:
+            said = f"{step_sentence(line)}: held until then"
+            note = f"{pause.owner}: {pause.reason}"
+            yield NextStep(
+                StepKind.HELD,
+                job.cluster,
+                said,
+                pause.until,
+                job,
+                advice,
+                pause,
+                note=note,
+                ends_at=advice.expires_at,
+            )
+
+
+def _of_decisions(now: datetime) -> Iterator[NextStep]:
+    waiting = Verdict.objects.filter(decide_due_at__gt=now).order_by("decide_due_at").defer("body")
+    for verdict in waiting.select_related("attempt__job__cluster")[:READ]:
+        job = verdict.attempt.job
+        said = f"Decide again on {verdict.attempt.label}: {verdict.sentence.rstrip('.')}"
+        yield NextStep(StepKind.DECISION, job.cluster, said, verdict.decide_due_at, job)
+
+
+def _of_nodes(now: datetime) -> Iterator[NextStep]:
+    """A node may be used again when none of its exclusions holds any more."""
+    holding = Exclusion.objects.filter(until__gt=now, lifted_at=None).order_by().values("cluster", "node")
+    ending = list(holding.annotate(last=Max("until")).filter(last__lte=now + SOON).order_by("last")[:READ])
+    clusters = Cluster.objects.in_bulk({row["cluster"] for row in ending}) if ending else {}
+    for row in ending:
+        said = f"{row['node']} is not left out any more"
+        yield NextStep(StepKind.NODE, clusters[row["cluster"]], said, row["last"], node=row["node"])
+
+
+def _of_pauses(now: datetime, pauses: Iterable[Pause]) -> Iterator[NextStep]:
+    for pause in pauses:
+        if pause.until <= now + TODAY:
+            said = f"Rekindle goes on with {name_of(pause.scope, pause.value, pause.cluster.name)}"
+            note = f"{pause.owner}: {pause.reason}"
+            yield NextStep(StepKind.PAUSE, pause.cluster, said, pause.until, pause=pause, note=note)
+
+
+def _pause_of(job: Job, pauses: Iterable[Pause]) -> Pause | None:
+    return next((one for one in pauses if one.cluster_id == job.cluster_id and covers(one, job)), None)
+
+
+def _verb(line: AdviceLine) -> str:
+    return line.operation.label.lower()

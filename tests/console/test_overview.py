@@ -1,0 +1,186 @@
+"""Does the overview count, say what comes next, and let a person hold it and take that back?"""
+
+from datetime import datetime, timedelta
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+from django.utils import timezone
+
+from advisor_api.models import Advice, ControllerLease, Exclusion, Pause
+from advisor_api.policy.advice_state import AdviceState
+from advisor_api.policy.operation import Operation
+from audit.event_type import EventType
+from audit.models import AuditEvent
+from console.counts import counts_of
+from console.job_list import job_page
+from console.job_wanted import Wanted
+from console.next_steps import StepKind, next_steps
+from detectors.models import Verdict
+from tests.console import sample
+from tests.console.sample import JobState, Sample
+from workloads.mode import Mode
+from workloads.models import Cluster
+from workloads.opt_in import OptIn
+
+
+@pytest.fixture
+def to_come(rows: Sample, now: datetime) -> Advice:
+    """A restart that the controller carries out in two minutes."""
+    of = sample.job(rows.cluster, 500, now, name="<b>bold</b>", opt_in=OptIn(mode=Mode.ACTION).stored())
+    failed = sample.attempt(of, 0, JobState.FAILED, now)
+    return Advice.objects.create(
+        attempt=failed, generation=1, operation=Operation.RESTART, excluded_nodes=["n02"], rule="named_node",
+        because="n02 is named by a proved cause", mode_at_decision=Mode.ACTION,
+        not_before=now + timedelta(minutes=2), hold_until=now + timedelta(minutes=5),
+        expires_at=now + timedelta(minutes=15), created_at=now,
+        state=AdviceState.PENDING, state_at=now,
+    )  # fmt: skip
+
+
+def said(now: datetime) -> list[tuple[StepKind, str]]:
+    return [(step.kind, step.sentence) for step in next_steps(now)[0]]
+
+
+def form(advice: Advice, now: datetime, **more: str) -> dict[str, str]:
+    keys = Pause.objects.filter(cluster=advice.attempt.job.cluster, until__gt=now).values_list("pk", flat=True)
+    seen = ",".join(map(str, sorted(keys)))
+    return {"generation": "1", "seen": seen, "lasts": "30m", "reason": "its owner debugs it"} | more
+
+
+def test_each_count_is_as_long_as_the_list_behind_it(rows: Sample, to_come: Advice, now: datetime) -> None:
+    counts = {count.shown: count.number for count in counts_of(now)}
+    assert counts == {shown: len(job_page(Wanted(state=shown.value), now).rows) for shown in counts}
+    assert counts["running"] == 3 and counts["recovery"] == 2 and counts["approval"] == 1 and counts["blind"] == 1
+
+
+def test_what_comes_next_is_said_in_its_order(rows: Sample, to_come: Advice, now: datetime) -> None:
+    Exclusion.objects.update(until=now + timedelta(minutes=30))
+    Verdict.objects.update(decide_due_at=now + timedelta(minutes=20), sentence="GPU 2 of n03 lost data.")
+    Pause.objects.create(
+        cluster=rows.monitor, scope="user", value="ana", reason="r", owner="o", since=now,
+        until=now + timedelta(hours=1),
+    )  # fmt: skip
+    assert said(now) == [
+        (StepKind.RESTART, "Put 500-0 back into the queue and start it again without n02"),
+        (StepKind.ANSWER, "Nobody has answered whether to restart 99-0: then nothing is done to it"),
+        (StepKind.DECISION, "Decide again on 4711-0: GPU 2 of n03 lost data"),
+        (StepKind.NODE, "n03 is not left out any more"),
+        (StepKind.PAUSE, "Rekindle goes on with user ana of demo-monitor"),
+    ]
+
+
+def test_what_may_not_be_done_is_no_step(rows: Sample, to_come: Advice, now: datetime) -> None:
+    Cluster.objects.filter(name="demo").update(mode=Mode.MONITOR)
+    assert StepKind.RESTART not in {kind for kind, _ in said(now)}
+
+
+def test_a_node_comes_back_when_its_last_exclusion_ends(rows: Sample, now: datetime) -> None:
+    Exclusion.objects.update(until=now + timedelta(minutes=5))
+    Exclusion.objects.create(
+        cluster=rows.cluster, node="n03", reason="r", owner="o", since=now, until=now + timedelta(days=3)
+    )
+    assert StepKind.NODE not in {kind for kind, _ in said(now)}
+
+
+def test_without_a_controller_the_step_says_that_it_waits_for_one(
+    as_viewer: Client, rows: Sample, to_come: Advice, now: datetime
+) -> None:
+    assert "No controller is connected" in as_viewer.get("/").content.decode()
+    ControllerLease.objects.create(cluster=rows.cluster, holder="c1", until=now + timedelta(minutes=1))
+    assert [step.note for step in next_steps(now)[0] if step.kind is StepKind.RESTART] == [""]
+
+
+def test_a_person_holds_the_step_and_takes_it_back(
+    as_operator: Client, rows: Sample, to_come: Advice, now: datetime
+) -> None:
+    overview = as_operator.get("/").content.decode()
+    address = reverse("step-hold", args=[to_come.pk])
+    assert f'href="{address}"' in overview and "<b>bold</b>" not in overview
+    page = as_operator.get(address).content.decode()
+    assert "The controller begins nothing on job 500" in page
+    done = as_operator.post(address, form(to_come, now), follow=True).content.decode()
+    assert "500-0 is held until" in done
+    assert "held until then" in done and "operator: its owner debugs it" in done
+    pause = Pause.objects.get()
+    assert (pause.scope, pause.value, pause.owner) == ("job", "500", "operator")
+    assert AuditEvent.objects.filter(type=EventType.PAUSE, actor="operator").count() == 1
+    undo = reverse("pause-end", args=["demo", pause.pk])
+    assert f'href="{undo}"' in done
+    as_operator.post(undo, {"reason": "done"})
+    told = said(timezone.now())
+    assert (StepKind.RESTART, "Put 500-0 back into the queue and start it again without n02") in told
+
+
+@pytest.mark.parametrize(
+    ("sent", "status", "told"),
+    [
+        ({"reason": ""}, 400, "Say why"),
+        ({"lasts": "until", "until": "2020-01-01 00:00"}, 400, "The end must be in the future"),
+        ({"lasts": "x"}, 400, "Choose one of the spans"),
+        ({"generation": "2"}, 409, "newer advice"),
+        ({"seen": "9"}, 409, ""),
+        ({"seen": "x"}, 400, "open the page again"),
+    ],
+)
+def test_what_cannot_be_held_is_refused(
+    sent: dict[str, str], status: int, told: str, as_operator: Client, to_come: Advice, now: datetime
+) -> None:
+    answer = as_operator.post(reverse("step-hold", args=[to_come.pk]), form(to_come, now, **sent))
+    assert answer.status_code == status
+    assert told in answer.content.decode()
+    assert not Pause.objects.exists()
+
+
+def test_of_two_operators_the_second_is_told(
+    as_operator: Client, as_admin: Client, to_come: Advice, now: datetime
+) -> None:
+    address, sent = reverse("step-hold", args=[to_come.pk]), form(to_come, now)
+    assert as_operator.post(address, sent).status_code == 302
+    late = as_admin.post(address, sent)
+    assert late.status_code == 409
+    assert "Held already until" in late.content.decode()
+    assert Pause.objects.count() == 1
+
+
+@pytest.mark.parametrize("state", [AdviceState.CONVERGED, AdviceState.ABANDONED])
+def test_what_is_done_meanwhile_cannot_be_held(
+    state: AdviceState, as_operator: Client, to_come: Advice, now: datetime
+) -> None:
+    Advice.objects.filter(pk=to_come.pk).update(state=state)
+    answer = as_operator.post(reverse("step-hold", args=[to_come.pk]), form(to_come, now))
+    assert answer.status_code == 409
+    assert "nothing to hold any more" in answer.content.decode()
+
+
+def test_newer_advice_makes_an_open_page_stale(as_operator: Client, to_come: Advice, now: datetime) -> None:
+    sent = form(to_come, now)
+    first = to_come.pk
+    to_come.pk, to_come.generation = None, 2
+    to_come.save()
+    assert as_operator.post(reverse("step-hold", args=[first]), sent).status_code == 409
+
+
+def test_who_may_not_hold_sees_no_button(as_viewer: Client, to_come: Advice) -> None:
+    address = reverse("step-hold", args=[to_come.pk])
+    assert address not in as_viewer.get("/").content.decode()
+    assert as_viewer.get(address).status_code == 403
+    assert as_viewer.post(address, {}).status_code == 403
+
+
+def test_an_empty_site_says_what_to_do_first(as_viewer: Client, as_admin: Client) -> None:
+    text = as_viewer.get("/").content.decode()
+    assert "No cluster is watched yet." in text and "./run manage cluster add NAME" in text
+    assert "Nothing is to come" in text
+
+
+def test_each_source_of_a_cluster_is_told(as_viewer: Client, rows: Sample, now: datetime) -> None:
+    Cluster.objects.filter(name="demo").update(
+        log_store="loki", log_store_unseen_since=now, log_store_unseen_reason="connection refused",
+        metrics_address="http://p", metrics_read_at=now,
+    )  # fmt: skip
+    text = as_viewer.get("/").content.decode()
+    assert "Cannot see the log store" in text and "connection refused" in text
+    assert "metrics: read" in text
+    assert "logs: blind on 1 of 2" in text
+    assert "controller: none is connected" in text
