@@ -70,9 +70,9 @@ def silence(  # all of it is compulsory
 
     Raises `Bad`: for a silence that names nothing, or what the cluster does not have, or has no end in time.
     """
-    wanted = _names(cluster, named)
-    why, whose = checked(reason), checked(owner, OWNER_LIMIT, "Say whose silence it is: somebody may ask.")
-    check_end(until, now)
+    would = checked_silence(cluster, named, owner=owner, reason=reason, until=until, now=now)
+    wanted = {name: getattr(would, name) for name in NAMES}
+    why, whose = would.reason, would.owner
     with writing(), transaction.atomic():
         Cluster.objects.select_for_update().only("pk").get(pk=cluster.pk)  # two who send it at once
         there = active_silences(now).filter(cluster=cluster)
@@ -92,6 +92,16 @@ def silence(  # all of it is compulsory
         )
         record([_entry(row, actor, f"has nobody told of {row.what} until {until:%Y-%m-%d %H:%M} UTC: {why}")], now)
     return row
+
+
+def checked_silence(  # all of it is compulsory
+    cluster: Cluster, named: dict[str, str], *, owner: str, reason: str, until: datetime, now: datetime
+) -> Silence:
+    """The silence that would be made, not stored. Raises `Bad`."""
+    wanted = _names(cluster, named)
+    why, whose = checked(reason), checked(owner, OWNER_LIMIT, "Say whose silence it is: somebody may ask.")
+    check_end(until, now)
+    return Silence(cluster=cluster, **wanted, reason=why, owner=whose, since=now, until=until)
 
 
 def end_silence(row: Silence, reason: str, actor: Actor, now: datetime) -> Silence:

@@ -11,9 +11,9 @@ from django.template.loader import render_to_string
 from django.urls import reverse
 
 from console.asking import Asked, Scope, key_of, topics_of, version_of
-from console.contexts import Context, audit, cluster, job, job_picture, jobs, nodes, site
+from console.contexts import Context, audit, cluster, incidents, job, job_picture, jobs, nodes, site
 from console.delivery_lines import SEE_WHOM
-from console.incident_lines import incidents_now, incidents_open, incidents_over
+from console.incident_lines import incidents_now
 from console.rendering import Body, bodies
 
 
@@ -47,8 +47,22 @@ PANELS: tuple[Panel, ...] = (
     Panel(site.coming_steps, Scope.SITE, "What happens next by itself", frozenset({site.MAY_HOLD})),
     Panel(site.clusters, Scope.SITE, "Clusters", frozenset({"workloads.add_cluster"})),
     Panel(incidents_now, Scope.SITE, "Incidents of now"),
-    Panel(incidents_open, Scope.SITE, "Open"),
-    Panel(incidents_over, Scope.SITE, "Over within the last week"),
+    Panel(incidents.incident_table, Scope.LIST, "Incidents"),
+    Panel(
+        incidents.incident_summary,
+        Scope.LIST,
+        "Now",
+        frozenset(
+            {incidents.MAY_ANSWER, incidents.MAY_NOTE, incidents.MAY_REGROUP, incidents.MAY_SILENCE},
+        ),
+    ),
+    Panel(incidents.incident_members, Scope.LIST, "Attempts"),
+    Panel(incidents.incident_notes, Scope.LIST, "Remarks", frozenset({incidents.MAY_NOTE})),
+    Panel(incidents.incident_story, Scope.LIST, "What happened, and what was done"),
+    Panel(incidents.incident_places, Scope.LIST, "Nodes"),
+    Panel(incidents.incident_choices, Scope.LIST, "Joined and split", frozenset({incidents.MAY_REGROUP})),
+    Panel(incidents.incident_told, Scope.LIST, "Notifications"),
+    Panel(incidents.silence_table, Scope.LIST, "Silences", frozenset({incidents.MAY_END_SILENCE})),
     Panel(site.advice_now, Scope.SITE, "Open advice"),
     Panel(site.newest_events, Scope.SITE, "Newest events"),
     Panel(site.approvals, Scope.SITE, "Waiting for approval"),

@@ -1,21 +1,18 @@
 """Which pages are there to read?"""
 
-from uuid import UUID
-
 from django.contrib.auth.decorators import login_required
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_safe
 
 from advisor_api.expiring import expiring
-from console.incident_lines import incident_page
 from console.log_copy import read_copy
 from console.views.asked import asked_of, page
 from detectors.models import Excerpt
 from workloads.models import Job
 
 OVERVIEW = ("at_a_glance", "coming_steps", "incidents_now", "clusters", "advice_now", "newest_events")
-JOB = ("job_summary", "job_lanes", "job_recovery", "job_attempts", "job_events")
+JOB = ("job_summary", "job_lanes", "job_curves", "job_recovery", "job_attempts", "job_events")
 CLUSTER = ("cluster_health", "cluster_sources", "cluster_advice", "cluster_nodes")
 
 
@@ -50,24 +47,6 @@ def newest_job(request: HttpRequest, cluster: str, number: int) -> HttpResponse:
 def cluster(request: HttpRequest, cluster: str) -> HttpResponse:
     """One cluster: its health, its nodes, its mode."""
     return page(request, "console/cluster.html", CLUSTER, asked_of(request, cluster))
-
-
-@require_safe
-@login_required
-def incidents(request: HttpRequest) -> HttpResponse:
-    """Failures that belong together: the open ones, and what ended lately."""
-    return page(request, "console/incidents.html", ["incidents_open", "incidents_over"], asked_of(request))
-
-
-@require_safe
-@login_required
-def incident(request: HttpRequest, uuid: UUID) -> HttpResponse:
-    """One incident: its attempts, its nodes, and what was done about them."""
-    asked = asked_of(request)
-    found = incident_page(uuid, asked.now)
-    if found is None:
-        raise Http404("There is no such incident.")
-    return render(request, "console/incident.html", {"page": found, "asked": asked, "now": asked.now})
 
 
 @require_safe

@@ -24,7 +24,7 @@ from detectors.attribution.evidence_status import EvidenceStatus
 from detectors.catalogue.kind import AnomalyKind
 from detectors.catalogue.layer import Layer
 from detectors.catalogue.role import Role
-from detectors.models import Anomaly, Excerpt, Feed, Verdict
+from detectors.models import Anomaly, Excerpt, Feed, Incident, IncidentNode, Verdict
 from schedulers.states import JobState
 from workloads.mode import Mode
 from workloads.models import Attempt, Cluster, Job, Node, ProgressPoint
@@ -32,6 +32,8 @@ from workloads.opt_in import OptIn
 from workloads.phase import Phase
 from workloads.subjects import subject_of, subject_of_cluster
 
+INCIDENT = uuid.UUID("5a3d6e0c-8f0e-4c2c-9d0b-6f3f6f4f7a11")
+"""The incident of the recovered job; it is over."""
 LOG = "/scratch/logs/llama-7b_4711.log"
 ECC = (
     "[n03:0] 2026-11-29 15:40:10,412 ERROR rank 8: CUDA error: uncorrectable ECC error encountered "
@@ -237,7 +239,19 @@ def _failure(first: Attempt, failed: datetime, cluster: Cluster) -> None:
         },
         input_hash="0" * 64, happened_at=failed, judged_at=failed + timedelta(seconds=4),
     )  # fmt: skip
+    _incident(verdict, failed, cluster)
     _advice(verdict, failed, cluster)
+
+
+def _incident(verdict: Verdict, failed: datetime, cluster: Cluster) -> None:
+    incident = Incident.objects.create(
+        uuid=INCIDENT, cluster=cluster, fingerprint="e" * 64, layer=Layer.HARDWARE_GPU,
+        sentence="An uncorrectable ECC error on GPU 2 of n03", first_seen_at=failed, last_seen_at=failed,
+        ended_at=failed + timedelta(minutes=10),
+    )  # fmt: skip
+    IncidentNode.objects.create(incident=incident, node="n03")
+    incident.notes.create(text="The board is swapped.\nTicket 813.", author="operator", at=failed)
+    Verdict.objects.filter(pk=verdict.pk).update(incident=incident, fingerprint=incident.fingerprint)
 
 
 def _advice(verdict: Verdict, failed: datetime, cluster: Cluster) -> None:

@@ -26,7 +26,8 @@ TEMPLATES = Path(settings.BASE_DIR) / "templates" / "console" / "panels"
 def address(panel: object) -> str:
     tails = {Scope.CLUSTER: "/demo", Scope.JOB: "/demo/4711/0", Scope.NODE: "/demo/node/n03"}
     tail = tails.get(panel.scope, "")
-    return f"/panels/{panel.name}{tail}"
+    of_one = panel.name.startswith("incident_") and panel.name != "incident_table"
+    return f"/panels/{panel.name}{tail}" + (f"?incident={sample.INCIDENT}" if of_one else "")
 
 
 every_panel = pytest.mark.parametrize("panel", PANELS, ids=[panel.name for panel in PANELS])
