@@ -1,7 +1,7 @@
 """How do all nodes of a cluster stand? A fixed number of queries, whatever their number."""
 
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -9,7 +9,7 @@ from django.db.models import Max, QuerySet
 
 from advisor_api.clearing import cleared_among
 from advisor_api.models import Exclusion
-from advisor_api.node_facts import BLAME_STANDS, Excluded, NodeFacts, Stands, stands
+from advisor_api.node_facts import BLAME_STANDS, OUT, Excluded, NodeFacts, Stands, stands
 from advisor_api.node_standing import Standing
 from detectors.fate import Fate
 from detectors.models import HealthEvent, IncidentNode, Stay, Verdict
@@ -17,6 +17,8 @@ from workloads.models import Cluster, Node
 
 FAULTS_READ = 5_000
 COLUMNS = ("cluster_id", "name", "state", "reason", "reason_at", "booted_at")
+UNTOUCHED = Stands(Standing.EFFECTIVE, "")
+"""A node that is in use and of which nobody has said anything."""
 
 Named = tuple[int, str]
 """A node by its cluster's key and its name."""
@@ -27,18 +29,33 @@ def standings(cluster: Cluster, now: datetime) -> dict[str, Stands]:
     return {name: one for (_cluster, name), one in standings_of([cluster], now).items()}
 
 
-def standings_of(clusters: Sequence[Cluster], now: datetime) -> dict[Named, Stands]:
-    """Each node of these clusters with its field, by cluster's key and name. The same queries, however many."""
+def standings_of(
+    clusters: Sequence[Cluster], now: datetime, names: Collection[str] | None = None
+) -> dict[Named, Stands]:
+    """Each node of these clusters (of those with these names) with its field, by cluster's key and name.
+
+    The same queries, however many there are.
+    """
     exclusions, faults = _exclusions(clusters, now), _faults(clusters)
     blamed, lifted, incidents = _blamed(clusters, now), _lifted(clusters, now), _incidents(clusters)
+    known = exclusions.keys() | faults.keys() | blamed.keys() | incidents.keys()
+    rows = Node.objects.filter(cluster__in=clusters).order_by()
+    rows = rows if names is None else rows.filter(name__in=names)
+    words_of: dict[str, frozenset[str]] = {}
     found = {}
-    for node in Node.objects.filter(cluster__in=clusters).order_by().only(*COLUMNS):
-        key = node.cluster_id, node.name
+    for cluster, name, state, reason, reason_at, booted_at in rows.values_list(*COLUMNS):
+        key = cluster, name
+        words = words_of.get(state)
+        if words is None:
+            words = words_of[state] = frozenset(state.lower().replace("*", "").split("+"))
+        if key not in known and not words & OUT:  # almost all: there is nothing to weigh
+            found[key] = UNTOUCHED
+            continue
         facts = NodeFacts(
-            words=frozenset(node.state.lower().replace("*", "").split("+")),
-            reason=node.reason,
-            reason_at=node.reason_at,
-            booted_at=node.booted_at,
+            words=words,
+            reason=reason,
+            reason_at=reason_at,
+            booted_at=booted_at,
             exclusions=tuple(exclusions.get(key, ())),
             fault=faults.get(key, ""),
             blamed_at=blamed.get(key),

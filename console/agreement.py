@@ -79,11 +79,11 @@ class Compared:
 
 @dataclass(frozen=True)
 class Row:
-    """One operation: how many advices, and how many of each match (in the order of `Match`)."""
+    """One operation: how many advices, and how many of each match."""
 
     operation: Operation
     total: int
-    counts: Sequence[int]
+    counts: Sequence[tuple[Match, int]]
 
 
 @dataclass(frozen=True)
@@ -120,7 +120,7 @@ def agreement(cluster: Cluster, now: datetime) -> Agreement:
     return Agreement(
         since,
         [
-            Row(operation, sum(counts[operation].values()), [counts[operation][match] for match in Match])
+            Row(operation, sum(counts[operation].values()), [(match, counts[operation][match]) for match in Match])
             for operation in Operation
             if operation in counts
         ],

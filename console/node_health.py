@@ -12,7 +12,7 @@ from detectors.models import HealthEvent
 from workloads.models import Cluster, Node
 
 READ = 1000
-SHOWN = 500
+SHOWN = 100  # the list of nodes has all of them
 
 
 @dataclass(frozen=True)

@@ -74,7 +74,7 @@ class NodeNow:
 def node_now(cluster: Cluster, name: str, now: datetime) -> NodeNow:
     """How the node stands at `now`. Raises `Node.DoesNotExist`."""
     node = Node.objects.get(cluster=cluster, name=name)
-    found = standings_of([cluster], now).get((cluster.pk, name), Stands(Standing.EFFECTIVE, ""))
+    found = standings_of([cluster], now, [name]).get((cluster.pk, name), Stands(Standing.EFFECTIVE, ""))
     of_node = Exclusion.objects.filter(cluster=cluster, node=name)
     words = frozenset(node.state.lower().replace("*", "").split("+"))
     return NodeNow(

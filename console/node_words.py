@@ -1,5 +1,6 @@
 """What does it mean to leave a node out, or to give it back, in words that a person can say yes or no to?"""
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -89,24 +90,38 @@ def meaning_of_undoing(row: Exclusion) -> Meaning:
 
 def shares_of(cluster: Cluster, node: Node, now: datetime) -> list[Share]:
     """Each partition of the node as it would stand without it."""
-    nodes = list(Node.objects.filter(cluster=cluster).only("name", "available", "partitions"))
     excluded = set(
         Exclusion.objects.filter(cluster=cluster, until__gt=now, lifted_at=None).values_list("node", flat=True)
     ) | {node.name}
-    wanted = Attempt.objects.filter(job__cluster=cluster, job__live=True, state__in=_WANTED)
-    jobs = Job.objects.filter(pk__in=wanted.values("job"))
-    largest = dict(jobs.order_by().values_list("partition").annotate(most=Max("node_count")))
+    size: Counter[str] = Counter()
+    usable: Counter[str] = Counter()
+    out: Counter[str] = Counter()
+    rows = Node.objects.filter(cluster=cluster).order_by().values_list("name", "available", "partitions")
+    for name, available, partitions in rows:
+        size.update(partitions)
+        if name in excluded:
+            out.update(partitions)
+        elif available:
+            usable.update(partitions)
+    largest = _largest(cluster)
     return [
         Share(
             partition,
-            sum(partition in one.partitions for one in nodes),
-            sum(partition in one.partitions and one.available and one.name not in excluded for one in nodes),
-            sum(partition in one.partitions and one.name in excluded for one in nodes),
-            _allowed(cluster, partition, sum(partition in one.partitions for one in nodes), now),
+            size[partition],
+            usable[partition],
+            out[partition],
+            _allowed(cluster, partition, size[partition], now),
             max((most for names, most in largest.items() if partition in names.split(",")), default=0),
         )
         for partition in [str(name) for name in node.partitions]
     ]
+
+
+def _largest(cluster: Cluster) -> dict[str, int]:
+    """By the partitions that a job names: the most nodes that a job needs there now."""
+    wanted = Attempt.objects.filter(job__cluster=cluster, job__live=True, state__in=_WANTED)
+    jobs = Job.objects.filter(pk__in=wanted.values("job"))
+    return dict(jobs.order_by().values_list("partition").annotate(most=Max("node_count")))
 
 
 def _allowed(cluster: Cluster, partition: str, size: int, now: datetime) -> int | None:

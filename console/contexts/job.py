@@ -1,8 +1,10 @@
 """What stands on the page of one job?"""
 
 from advisor_api.models import Exclusion
+from advisor_api.pausing import covers
 from console.advice_lines import advice_on, excluded_on, rules_said
 from console.asking import Asked
+from console.cluster_rows import pauses_of
 from console.contexts import Context
 from console.evidence import judgement_of, quotes_from
 from console.in_short import in_short
@@ -51,6 +53,11 @@ def job_summary(asked: Asked) -> Context:
         "run_time": run_time(newest, asked.now) if newest else None,
         "best_checkpoint": max((a.last_checkpoint_step or 0 for a in attempts), default=0),
         "throughput": throughput_of(points),
+        "pauses": [
+            pause
+            for pause in pauses_of([asked.the_cluster], asked.now).get(asked.the_cluster.pk, ())
+            if covers(pause, asked.the_job)
+        ],
         "place": place_of(newest) if newest else "",
         "sparkline": sparkline(seconds, newest.baseline_step_seconds if newest else None),
         "wishes": [] if asked.the_job.opt_in_error else wishes_of(asked.the_job),

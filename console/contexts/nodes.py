@@ -2,10 +2,13 @@
 
 from django.http import QueryDict
 
+from advisor_api.models import Pause
 from console.asking import Asked
+from console.cluster_rows import pauses_of
 from console.contexts import Context
 from console.node_list import node_list, read_nodes_wanted
 from console.node_page import (
+    NodeNow,
     events_of,
     incidents_naming,
     kept_out,
@@ -36,7 +39,15 @@ def node_table(asked: Asked) -> Context:
 def node_standing(asked: Asked) -> Context:
     """How the node stands now, what runs there, and what may be done about it."""
     found = node_now(asked.the_cluster, asked.node, asked.now)
-    return {"cluster": asked.the_cluster, "seen": found, "may": MAY_EXCLUDE in asked.may}
+    pauses = [
+        one for one in pauses_of([asked.the_cluster], asked.now).get(asked.the_cluster.pk, ()) if _of(one, found)
+    ]
+    return {"cluster": asked.the_cluster, "seen": found, "pauses": pauses, "may": MAY_EXCLUDE in asked.may}
+
+
+def _of(pause: Pause, seen: NodeNow) -> bool:
+    """Whether a pause holds for everything that may run on the node."""
+    return pause.scope == "cluster" or (pause.scope == "partition" and pause.value in seen.node.partitions)
 
 
 def node_exclusions(asked: Asked) -> Context:

@@ -214,7 +214,7 @@ def test_a_switch_shows_how_people_acted_where_it_only_advised(
     table = [part.partition("</tr>")[0] for part in text.partition("<tbody>")[2].split("<tr>")[1:]]
     counts = {
         row.partition("</th>")[0].rpartition('">')[2].partition("<")[0]: [
-            int(cell.partition("</td>")[0]) for cell in row.split("<td>")[1:]
+            int(cell.partition(">")[2].partition("<")[0]) for cell in row.split("<td ")[1:]
         ]
         for row in table
     }
