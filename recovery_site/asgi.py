@@ -16,7 +16,9 @@ pages = get_asgi_application()
 
 from console.routing import websocket_urlpatterns  # noqa: E402  # models need the loaded apps
 from recovery_site.body_limit import BodyLimit  # noqa: E402
+from recovery_site.checks import refuse_mistakes  # noqa: E402
 
+refuse_mistakes()
 application = ProtocolTypeRouter(
     {
         "http": BodyLimit(pages, settings.DATA_UPLOAD_MAX_MEMORY_SIZE),

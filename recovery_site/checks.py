@@ -1,9 +1,15 @@
 """Is the site configured so that it may start? Numbered checks, one sentence each."""
 
+import logging
 from typing import Any
 
 from django.conf import settings
-from django.core.checks import CheckMessage, Error, register
+from django.core.checks import CheckMessage, Error, Warning, register
+from django.core.exceptions import ImproperlyConfigured
+
+from recovery_site.exposure import exposed
+
+log = logging.getLogger(__name__)
 
 
 @register()
@@ -17,3 +23,24 @@ def environment_is_usable(**_kwargs: Any) -> list[CheckMessage]:
         )
         for mistake in settings.REKINDLE_MISTAKES
     ]
+
+
+@register()
+def reached_safely(**_kwargs: Any) -> list[CheckMessage]:
+    """`rekindle.E101` onwards, or `W…` where the site may start: how it is reached."""
+    return [
+        Error(sentence, hint=row.hint, id=f"rekindle.E{row.number}")
+        if row.refused
+        else Warning(sentence, hint=row.hint, id=f"rekindle.W{row.number}")
+        for row, sentence in exposed(settings.REKINDLE)
+    ]
+
+
+def refuse_mistakes() -> None:
+    """For a server that runs no checks by itself. Raises `ImproperlyConfigured` with all that keeps it back."""
+    found = [*environment_is_usable(), *reached_safely()]
+    for message in found:
+        if not message.is_serious():
+            log.warning("%s", message)
+    if serious := [message for message in found if message.is_serious()]:
+        raise ImproperlyConfigured("\n".join(str(message) for message in serious))

@@ -6,3 +6,7 @@ from django.core.wsgi import get_wsgi_application
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "recovery_site.settings")
 application = get_wsgi_application()
+
+from recovery_site.checks import refuse_mistakes  # noqa: E402  # checks need the loaded apps
+
+refuse_mistakes()
