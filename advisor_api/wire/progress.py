@@ -48,6 +48,18 @@ class Loss(serializers.Field[float, Any, float, Any]):
         return float(data)
 
 
+@extend_schema_field(
+    {
+        "anyOf": [
+            {"type": "string", "pattern": "^[0-8]?[0-9]{1,18}$"},
+            {"type": "integer", "minimum": 0, "maximum": 2**63 - 1},
+        ]
+    }
+)
+class JobNumber(Int64):
+    """A job's number, as text or as a number: shells and Python write either."""
+
+
 class ToldCheckpoint(Form):
     """A checkpoint that is complete on its storage, or that was loaded."""
 
@@ -59,7 +71,7 @@ class ToldCheckpoint(Form):
 class ToldProgress(Form):
     """How far a running attempt is. At least one of step, phase and checkpoint is told."""
 
-    jobId = Int64(default=None, allow_null=True)
+    jobId = JobNumber(default=None, allow_null=True)
     attemptIndex = serializers.IntegerField(default=None, allow_null=True, min_value=0, max_value=2**31 - 1)
     heimdallJobId = Id(default=None, allow_null=True)
     idempotencyKey = Text(max_length=128)
@@ -89,7 +101,7 @@ class ProgressAnswer(Form):
 class KeyRequest(Form):
     """For which job."""
 
-    jobId = Int64()
+    jobId = JobNumber()
 
 
 class KeyAnswer(Form):

@@ -11,6 +11,8 @@ from typing import Any
 import pytest
 import schemathesis
 from django.core.cache import cache
+from django.core.signals import request_finished, request_started
+from django.db import close_old_connections
 from django.urls import resolve
 from django.utils import timezone
 from hypothesis import HealthCheck, settings
@@ -119,6 +121,10 @@ def there(api: Api, monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str, Any]]
     # One token asks more in a test than a client does in a minute.
     monkeypatch.setattr("advisor_api.rates.CallerRate.rate", "1000000/min", raising=False)
     monkeypatch.setattr("advisor_api.rates.CallerRate.get_rate", lambda _self: "1000000/min")
+    # As Django's own client does: at the end of a request its connection would be closed, and on MariaDB, where
+    # autocommit is off inside a transaction, the test's own transaction with it.
+    for signal in (request_started, request_finished):
+        signal.disconnect(close_old_connections)
     yield {
         "heimdall_id": str(advice.attempt.heimdall_id),
         "name": {"nodes": "n03", "clusters": "demo"},
@@ -129,6 +135,8 @@ def there(api: Api, monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str, Any]]
             "pauses": str(Pause.objects.values_list("pk", flat=True).first()),
         },
     }
+    for signal in (request_started, request_finished):
+        signal.connect(close_old_connections)
     cache.clear()
 
 
