@@ -36,8 +36,10 @@ class Pseudonyms:
         return f"person-{salted_hmac(SALT, name, algorithm='sha256').hexdigest()[:DIGITS]}"
 
     def instead_of(self, words: dict[str, Any]) -> dict[str, Any]:
-        """The words of an event with pseudonyms; the actor too, if a person."""
+        """The words of an event with pseudonyms; its job's user always, the actor too, if a person."""
         changed: dict[str, Any] = {name: self._in(value) for name, value in words.items()}
+        if words["user"]:
+            changed["user"] = self.of(words["user"])
         if words["actorKind"] == ActorKind.PERSON.value:
             changed["actor"] = self.of(words["actor"])
             changed["sentence"] = self._in(words["sentence"].replace(words["actor"], changed["actor"]))

@@ -21,9 +21,9 @@ from advisor_api.reporting import scoped_key
 from audit.actor_kind import ActorKind
 from audit.event_type import EventType
 from audit.level import Level
+from audit.masking import masked, masked_json
 from audit.models import AuditEvent
 from audit.trail import Actor, Entry, Subject, record
-from detectors.catalogue.masking import masked, masked_json
 from workloads.models import Attempt, Cluster
 from workloads.subjects import subject_of_cluster
 
@@ -118,12 +118,16 @@ def _subjects(cluster: Cluster, events: Sequence[Reported | str]) -> dict[UUID, 
     """What the events speak of, without the rows themselves: there may be as many as there are events."""
     wanted = {event.heimdall_id for event in events if not isinstance(event, str) and event.heimdall_id}
     rows = Attempt.objects.filter(heimdall_id__in=wanted, job__cluster=cluster)
-    columns = rows.values_list("job__number", "job__epoch", "index", "heimdall_id")
-    return {row[-1]: Subject(cluster.name, *row) for row in columns}
+    columns = rows.values_list("heimdall_id", "job__number", "job__epoch", "index", "job__user")
+    return {
+        uuid: Subject(cluster.name, number, epoch, index, uuid, user=user)
+        for uuid, number, epoch, index, user in columns
+    }
 
 
 def _to_begin(source: Source, events: Sequence[Reported | str]) -> dict[UUID, Attempt]:
-    wanted = {event.heimdall_id for event in events if not isinstance(event, str) and _begins(source, event)}
+    intents = [event for event in events if not isinstance(event, str) and _begins(source, event)]
+    wanted = {event.heimdall_id for event in intents if event.heimdall_id}
     if not wanted:
         return {}
     rows = Attempt.objects.select_related("job__cluster").filter(
@@ -147,8 +151,8 @@ def _entry(source: Source, known: _Known, event: Reported | str, key: str, now: 
         raise Bad(f"payload is longer than {PAYLOAD_LIMIT} characters.")
     type_ = OWN_TYPES.get(event.type, EventType.CLIENT) if source.may_act else EventType.CLIENT
     generation = _generation(event.payload)
-    if generation is not None and event.heimdall_id in known.to_begin and _begins(source, event):
-        attempt = known.to_begin[event.heimdall_id]
+    attempt = known.to_begin.get(event.heimdall_id) if event.heimdall_id else None
+    if attempt is not None and generation is not None and _begins(source, event):
         _may_begin(attempt, generation)
         note_command(attempt, now, now)
     return Entry(

@@ -13,7 +13,6 @@ from django.db.models.functions import Coalesce
 
 from advisor_api.trail_reading import PRODUCED
 from audit.models import AuditEvent
-from workloads.models import Attempt
 
 ORDER = ("at", "pk")
 
@@ -22,7 +21,7 @@ ORDER = ("at", "pk")
 class Filters:
     """What the events must say; what is empty says nothing. `since` and `until` are our time, `until` exclusive.
 
-    `user`: events of the attempts of this user's jobs.
+    `user`: events of this user's jobs and their attempts.
     """
 
     job_number: int | None = None
@@ -46,6 +45,7 @@ EXACT = (
     "attempt_index",
     "heimdall_job_id",
     "node",
+    "user",
     "pattern",
     "action",
     "actor",
@@ -62,9 +62,6 @@ def search(cluster: str, filters: Filters) -> QuerySet[AuditEvent]:
     rows = AuditEvent.objects.filter(cluster=cluster, **exact).annotate(
         **{PRODUCED: Coalesce("scheduler_at", "at")}
     )
-    if filters.user:
-        theirs = Attempt.objects.filter(job__cluster__name=cluster, job__user=filters.user)
-        rows = rows.filter(heimdall_job_id__in=theirs.values("heimdall_id"))
     if filters.since is not None:
         rows = rows.filter(at__gte=filters.since)
     if filters.until is not None:

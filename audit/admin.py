@@ -2,7 +2,7 @@
 
 from django.contrib import admin
 
-from audit.models import AuditEvent
+from audit.models import AuditArchive, AuditEvent
 from audit.read_only import ReadOnlyAdmin
 
 
@@ -16,3 +16,13 @@ class AuditEventAdmin(ReadOnlyAdmin):
     search_fields = ("=job_number", "=heimdall_job_id", "=node", "=trace_id", "actor", "sentence")
     search_help_text = "A job number, attempt UUID, node or trace, or words of the sentence."
     ordering = ("-id",)
+
+
+@admin.register(AuditArchive)
+class AuditArchiveAdmin(ReadOnlyAdmin):
+    """What left the table, and for which file."""
+
+    list_display = ("cluster", "first_seq", "last_seq", "first_at", "last_at", "file", "size", "at")
+    list_display_links = ("file",)
+    list_filter = ("cluster",)
+    ordering = ("-at", "-id")

@@ -1,16 +1,31 @@
 """How does the database itself refuse to change the trail?
 
-Triggers on SQLite, MariaDB and MySQL refuse UPDATE and DELETE on events, seals and checkpoints, whoever asks.
-One more tells the sealer of each new event. Whoever may drop triggers can still do all of it: the chain of seals
-and the checkpoints signed outside of the database are what shows it then.
+Triggers on SQLite, MariaDB and MySQL refuse UPDATE and DELETE on events, seals, checkpoints and the stones of
+archives, whoever asks. DELETE has one exception: what lies under a stone (`AuditArchive`), which only an account
+with the right to do so can put there. One more trigger tells the sealer of new events. Whoever may drop them can
+still do all of it: the chain of seals, and checkpoints and stones signed outside of the database, show it then.
 """
 
 from django.db import connections
 from django.db.backends.base.base import BaseDatabaseWrapper
 
-KEPT = ("audit_auditevent", "audit_auditseal", "audit_auditcheckpoint")
 EVENTS, UNSEALED = "audit_auditevent", "audit_auditunsealed"
+SEALS, CHECKPOINTS, STONES = "audit_auditseal", "audit_auditcheckpoint", "audit_auditarchive"
+KEPT = (EVENTS, SEALS, CHECKPOINTS, STONES)
 SENTENCE = "the audit trail is append-only"
+_COVERS = (  # names of ours
+    "stone.cluster = {0}.cluster AND stone.last_seq >= {0}.seq AND stone.first_seq = (SELECT MAX(one.first_seq) "
+    "FROM audit_auditarchive AS one WHERE one.cluster = {0}.cluster AND one.first_seq <= {0}.seq)"
+)
+UNDER_A_STONE = {
+    # Events go first: their seals tell where they stand.
+    EVENTS: f"SELECT 1 FROM {SEALS} AS seal JOIN {STONES} AS stone ON {_COVERS.format('seal')} "  # noqa: S608
+    "WHERE seal.event = OLD.id AND seal.cluster = OLD.cluster",
+    SEALS: f"SELECT 1 FROM {STONES} AS stone WHERE {_COVERS.format('OLD')}",  # noqa: S608
+    CHECKPOINTS: f"SELECT 1 FROM {STONES} AS stone WHERE {_COVERS.format('OLD')} "  # noqa: S608
+    "AND OLD.seq < stone.last_seq",
+}
+"""What must be found for a row that may go. The checkpoint at the end of a stone stays: it is its witness."""
 
 
 def install(using: str = "default") -> None:
@@ -35,11 +50,13 @@ def restore(using: str = "default") -> None:
 
 
 def _refusal(connection: BaseDatabaseWrapper, table: str, verb: str) -> str:
+    excused = UNDER_A_STONE.get(table, "") if verb == "DELETE" else ""
+    head = f"CREATE TRIGGER {_name(table, verb)} BEFORE {verb} ON {table} FOR EACH ROW"
     if connection.vendor == "sqlite":
-        body = f"BEGIN SELECT RAISE(ABORT, '{SENTENCE}'); END"
-    else:
-        body = f"SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = '{SENTENCE}'"
-    return f"CREATE TRIGGER {_name(table, verb)} BEFORE {verb} ON {table} FOR EACH ROW {body}"
+        unless = f" WHEN NOT EXISTS ({excused})" if excused else ""
+        return f"{head}{unless} BEGIN SELECT RAISE(ABORT, '{SENTENCE}'); END"
+    refuse = f"SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = '{SENTENCE}'"
+    return f"{head} IF NOT EXISTS ({excused}) THEN {refuse}; END IF" if excused else f"{head} {refuse}"
 
 
 def _name(table: str, verb: str) -> str:

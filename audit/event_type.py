@@ -38,4 +38,5 @@ class EventType(Word):
     CONFIGURATION = "configuration", "Configuration changed", "warning"
     SIGN_IN = "sign_in", "Sign-in", "secondary"
     TOKEN = "token", "API token", "warning"  # a kind of event, not a secret
+    ARCHIVED = "archived", "Trail archived", "secondary"
     CLIENT = "client", "Reported by a client", "secondary"

@@ -7,32 +7,42 @@ from django.db import models
 from audit.actor_kind import ActorKind
 from audit.event_type import EventType
 from audit.level import Level
+from audit.masked_fields import MaskedCharField, MaskedJSONField
 
-SEARCHED = ("type", "level", "node", "actor", "pattern", "action")  # each with its cluster and time is an index
+SEARCHED = (
+    "type",
+    "level",
+    "node",
+    "user",
+    "actor",
+    "pattern",
+    "action",
+)  # each with its cluster and time is an index
 
 
 class AuditEvent(models.Model):
     """One thing that happened, stored once with the change it speaks of; names and UUIDs, no foreign keys."""
 
     uuid = models.UUIDField(default=uuid.uuid4, unique=True, editable=False)
-    at = models.DateTimeField("our time", db_index=True)
+    at = models.DateTimeField("our time")
     scheduler_at = models.DateTimeField("scheduler's time", null=True, blank=True)
-    cluster = models.CharField(max_length=64, db_index=True)
+    cluster = models.CharField(max_length=64)
     job_number = models.BigIntegerField(null=True, blank=True)
     job_epoch = models.PositiveIntegerField(null=True, blank=True)
     attempt_index = models.PositiveIntegerField(null=True, blank=True)
     heimdall_job_id = models.UUIDField(null=True, blank=True)
     node = models.CharField(max_length=255, blank=True, default="")
+    user = models.CharField("the job's user", max_length=64, blank=True, default="")
     actor_kind = models.CharField(max_length=16, choices=ActorKind.choices())
     actor = models.CharField(max_length=128)
     type = models.CharField(max_length=32, choices=EventType.choices())
     level = models.CharField(max_length=8, choices=Level.choices(), default=Level.INFO.value)
-    pattern = models.CharField(max_length=128, blank=True, default="")
-    action = models.CharField(max_length=64, blank=True, default="")
+    pattern = MaskedCharField(max_length=128, blank=True, default="")
+    action = MaskedCharField(max_length=64, blank=True, default="")
     verdict_id = models.UUIDField(null=True, blank=True)
     advice_generation = models.PositiveIntegerField(null=True, blank=True)
-    sentence = models.CharField(max_length=1000)
-    payload = models.JSONField(default=dict)
+    sentence = MaskedCharField(max_length=1000)
+    payload = MaskedJSONField(default=dict)
     payload_version = models.PositiveSmallIntegerField(default=1)
     trace_id = models.CharField(max_length=32, blank=True, default="")
     producer_key = models.CharField(max_length=128, null=True, blank=True, unique=True)
@@ -114,3 +124,35 @@ class AuditCheckpoint(models.Model):
 
     def __str__(self) -> str:
         return f"checkpoint {self.seq} of {self.cluster or 'the site'}"
+
+
+class AuditArchive(models.Model):
+    """A stone where a part of a chain stood: which seals, with their events, are now in which file.
+
+    Signed like a checkpoint: whoever has the database alone can put none in the place of what he removes. `before`
+    is the digest of the link before the first seal, `digest` that of the last one.
+    """
+
+    cluster = models.CharField(max_length=64)
+    first_seq = models.BigIntegerField()
+    last_seq = models.BigIntegerField()
+    before = models.CharField(max_length=64)
+    digest = models.CharField(max_length=64)
+    first_at = models.DateTimeField("our time of the earliest event")
+    last_at = models.DateTimeField("our time of the latest event")
+    file = models.CharField(max_length=512)
+    size = models.BigIntegerField(help_text="Bytes of the file.")
+    file_digest = models.CharField(max_length=64, help_text="SHA-256 of the file.")
+    at = models.DateTimeField("archived at")
+    key_id = models.CharField(max_length=16)
+    signature = models.CharField(max_length=128)
+
+    class Meta:
+        ordering = ("cluster", "first_seq")
+        constraints = (
+            models.UniqueConstraint(fields=("cluster", "first_seq"), name="audit_archive_from_once"),
+            models.UniqueConstraint(fields=("cluster", "last_seq"), name="audit_archive_to_once"),
+        )
+
+    def __str__(self) -> str:
+        return f"seals {self.first_seq} to {self.last_seq} of {self.cluster or 'the site'} in {self.file}"

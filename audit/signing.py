@@ -1,6 +1,7 @@
-"""Who vouches for the end of a chain? An Ed25519 key that lies outside of the database.
+"""Who vouches for the end of a chain, and for what was taken out of it?
 
-Whoever has the public half can check; whoever has the database alone can change nothing unseen.
+An Ed25519 key that lies outside of the database. Whoever has the public half can check; whoever has the database
+alone can change nothing unseen.
 """
 
 import contextlib
@@ -9,7 +10,7 @@ import json
 import os
 import stat
 import tempfile
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -39,6 +40,29 @@ class Ending:
         return json.dumps(["rekindle-checkpoint-1", self.cluster, self.seq, self.digest, at]).encode()
 
 
+@dataclass(frozen=True)
+class Removal:
+    """What a stone says: these seals of `cluster`, with their events, left the table for this file."""
+
+    cluster: str
+    first_seq: int
+    last_seq: int
+    before: str
+    digest: str
+    first_at: datetime
+    last_at: datetime
+    file: str
+    size: int
+    file_digest: str
+    at: datetime
+
+    @property
+    def text(self) -> bytes:
+        """What is signed: every field."""
+        words = [v.astimezone(UTC).isoformat() if isinstance(v, datetime) else v for v in astuple(self)]
+        return json.dumps(["rekindle-archive-1", *words]).encode()
+
+
 def kept_key(path: Path) -> Ed25519PrivateKey:
     """The key in `path` (64 hexadecimal characters), made at the first call. Raises `BadKey` and `OSError`.
 
@@ -63,9 +87,9 @@ def key_id(public: str) -> str:
     return hashlib.sha256(bytes.fromhex(public)).hexdigest()[:16]
 
 
-def sign(key: Ed25519PrivateKey, ending: Ending) -> str:
+def sign(key: Ed25519PrivateKey, said: Ending | Removal) -> str:
     """128 hexadecimal characters."""
-    return key.sign(ending.text).hex()
+    return key.sign(said.text).hex()
 
 
 def read_public(text: str) -> Ed25519PublicKey:
@@ -76,11 +100,11 @@ def read_public(text: str) -> Ed25519PublicKey:
         raise BadKey("A public key is 64 hexadecimal characters.") from None
 
 
-def signed_by(public: str, ending: Ending, signature: str) -> bool:
+def signed_by(public: str, said: Ending | Removal, signature: str) -> bool:
     """Whether the holder of the key said so. Raises `BadKey` for a public half that is none."""
     key = read_public(public)
     try:
-        key.verify(bytes.fromhex(signature), ending.text)
+        key.verify(bytes.fromhex(signature), said.text)
     except (InvalidSignature, ValueError):
         return False
     return True

@@ -16,7 +16,7 @@ SENTENCE_LIMIT = 1000  # characters; the column's width
 
 @dataclass(frozen=True)
 class Subject:
-    """What an event speaks of: a cluster, and perhaps a job, an attempt, a node."""
+    """What an event speaks of: a cluster, and perhaps a job with its user, an attempt, a node."""
 
     cluster: str
     job_number: int | None = None
@@ -24,6 +24,7 @@ class Subject:
     attempt_index: int | None = None
     heimdall_job_id: UUID | None = None
     node: str = ""
+    user: str = ""
 
 
 @dataclass(frozen=True)
@@ -72,6 +73,7 @@ def _row(entry: Entry, now: datetime) -> AuditEvent:
         attempt_index=subject.attempt_index,
         heimdall_job_id=subject.heimdall_job_id,
         node=subject.node,
+        user=subject.user,
         actor_kind=entry.actor.kind,
         actor=entry.actor.name[:128],
         type=entry.type,

@@ -257,6 +257,13 @@ SETTINGS = (
         secret=True,
     ),
     Setting("REKINDLE_MAIL_FROM", "rekindle@localhost", "Whom notifications by mail are from.", _mail_address),
+    Setting(
+        "REKINDLE_KEEP_AUDIT_DAYS",
+        "365",
+        "Days that the audit trail stays in the table at least: archive_audit writes what is older into files and "
+        "removes it. Nothing goes as long as nobody runs that.",
+        _whole(30, 36500),
+    ),
 )
 
 

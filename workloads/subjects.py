@@ -11,7 +11,7 @@ def subject_of_cluster(cluster: Cluster) -> Subject:
 
 def subject_of_job(job: Job) -> Subject:
     """One job; reads `job.cluster`."""
-    return Subject(cluster=job.cluster.name, job_number=job.number, job_epoch=job.epoch)
+    return Subject(cluster=job.cluster.name, job_number=job.number, job_epoch=job.epoch, user=job.user)
 
 
 def subject_of(attempt: Attempt, node: str = "") -> Subject:
@@ -23,4 +23,5 @@ def subject_of(attempt: Attempt, node: str = "") -> Subject:
         attempt_index=attempt.index,
         heimdall_job_id=attempt.heimdall_id,
         node=node,
+        user=attempt.job.user,
     )

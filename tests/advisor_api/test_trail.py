@@ -23,6 +23,7 @@ from audit.models import AuditEvent
 from audit.trail import Actor, Entry, Subject, record
 from tests.advisor_api.conftest import Api
 from tests.advisor_api.world import a_job, an_attempt
+from workloads.subjects import subject_of
 
 pytestmark = pytest.mark.django_db
 PATH = "/v1/trail"
@@ -77,8 +78,8 @@ def test_each_filter_finds_its_own(api: Api, query: str, words: dict[str, Any]) 
 def test_by_user(api: Api) -> None:
     theirs = an_attempt(a_job(api.cluster, 100, user="tess"))
     other = an_attempt(a_job(api.cluster, 101, user="tom"))
-    write(sentence="hers", heimdall_job_id=theirs.heimdall_id)
-    write(sentence="his", heimdall_job_id=other.heimdall_id)
+    for attempt, sentence in ((theirs, "hers"), (other, "his")):
+        record([Entry(EventType.ADVICE, subject_of(attempt), RULE, sentence)], WHEN)
     assert found(api, "user=tess") == ["hers"]
     assert found(api, "user=nobody") == []
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from django.core.management import CommandError, call_command
 
-from audit.append_only import KEPT
+from audit.append_only import KEPT, STONES
 from audit.grants import tables
 from lab.stores.stores import Stores
 
@@ -37,9 +37,25 @@ def test_each_table_has_its_statement_and_the_trail_is_only_added_to() -> None:
         and "workloads_attempt" in tables()
         and "advisor_api_apitoken_clusters" in tables()
     )
-    for table in KEPT:
+    assert "GRANT SELECT ON `rekindle`.`audit_auditarchive` TO 'rekindle_site'@'127.0.0.1';" in lines
+    for table in set(KEPT) - {STONES}:
         assert f"GRANT SELECT, INSERT ON `rekindle`.`{table}` TO 'rekindle_site'@'127.0.0.1';" in lines
     assert "GRANT SELECT ON `rekindle`.`django_migrations` TO 'rekindle_site'@'127.0.0.1';" in lines
+
+
+def test_the_archive_s_account_may_remove_and_put_stones_and_change_nothing() -> None:
+    out = StringIO()
+    call_command("audit_grants", "keeper@127.0.0.1", archive=True, database="rekindle", stdout=out)
+    said = {
+        line.split("`")[3]: line.removeprefix("GRANT ").partition(" ON ")[0] for line in out.getvalue().splitlines()
+    }
+    assert said == {
+        "audit_auditevent": "SELECT, INSERT, DELETE",
+        "audit_auditseal": "SELECT, DELETE",
+        "audit_auditcheckpoint": "SELECT, DELETE",
+        "audit_auditarchive": "SELECT, INSERT",
+        "audit_auditchain": "SELECT",
+    }
 
 
 def test_the_site_works_with_the_account_and_cannot_change_the_trail(short_folder: Path) -> None:

@@ -1,4 +1,4 @@
-"""`manage.py audit_grants`: which rights does the site's account need on MariaDB or MySQL?"""
+"""`manage.py audit_grants`: which rights does the site's account, or the archive's, need on MariaDB or MySQL?"""
 
 from argparse import ArgumentParser
 from typing import Any
@@ -6,7 +6,7 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
-from audit.grants import grants
+from audit.grants import archiving_grants, grants
 
 
 class Command(BaseCommand):
@@ -21,12 +21,16 @@ class Command(BaseCommand):
     def add_arguments(self, parser: ArgumentParser) -> None:
         """The account and the database."""
         parser.add_argument("account", help="NAME@HOST as in CREATE USER, e.g. rekindle_site@10.0.0.%%")
+        parser.add_argument(
+            "--archive", action="store_true", help="For the account of archive_audit, which is another one."
+        )
         parser.add_argument("--database", help="Its name; that of REKINDLE_DATABASE_URL if you leave it out.")
 
     def handle(self, *args: Any, **options: Any) -> None:
         """One statement a line."""
         try:
-            for statement in grants(options["account"], options["database"] or _database()):
+            of = archiving_grants if options["archive"] else grants
+            for statement in of(options["account"], options["database"] or _database()):
                 self.stdout.write(statement)
         except ValueError as error:
             raise CommandError(str(error)) from None

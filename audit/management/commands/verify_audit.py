@@ -33,6 +33,11 @@ class Command(BaseCommand):
         parser.add_argument(
             "--checkpoints", type=Path, help="The file that checkpoints were added to, as it was kept."
         )
+        parser.add_argument(
+            "--archive",
+            type=Path,
+            help="The folder of archive_audit: its files are followed record by record, too.",
+        )
         parser.add_argument("--show-key", action="store_true", help="Print the public key, to be kept, and end.")
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -41,10 +46,13 @@ class Command(BaseCommand):
             self.stdout.write(_key(None))
             return
         public, outside = _key(options["public_key"]), _kept(options["checkpoints"])
+        archive = _folder(options["archive"])
         names = [options["cluster"]] if options["cluster"] is not None else chains()
+        if options["cluster"] is None:
+            names = sorted({*names, *(row.cluster for row in outside)})
         reports = []
         for name in names:
-            reports.append(verify(name, public, outside))
+            reports.append(verify(name, public, outside, archive))
             self.stdout.write(_line(reports[-1]))
         strangers = list(islice(slipped_in(), SHOWN + 1))
         if strangers:
@@ -64,7 +72,11 @@ def _line(report: ChainReport) -> str:
         proved = f"proved up to seal {report.proved_seq} ({report.proved_at:%Y-%m-%d %H:%M:%S} UTC)"
     if report.problem:
         return f"{name}: BROKEN after seal {report.seals}: {report.problem}; {proved}."
-    return f"{name}: {report.seals} seals; {proved}, consistent after it."
+    archived = ""
+    if report.archived:
+        read = "read" if report.was_read else "by their stones alone; --archive FOLDER reads them"
+        archived = f", of them 1 to {report.archived} in the archive ({read})"
+    return f"{name}: {report.seals} seals{archived}; {proved}, consistent after it."
 
 
 def _key(given: str | None) -> str:
@@ -75,6 +87,12 @@ def _key(given: str | None) -> str:
     except (BadKey, OSError) as error:
         raise CommandError(f"The key cannot be used: {error}") from None
     return given
+
+
+def _folder(path: Path | None) -> Path | None:
+    if path is not None and not path.is_dir():
+        raise CommandError(f"{path} is no folder.")
+    return path
 
 
 def _kept(path: Path | None) -> list[AuditCheckpoint]:
