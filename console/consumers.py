@@ -2,14 +2,16 @@
 
 A socket is asked for as `/ws/live?topic=…&topic=…&since=<last event id>` and says only *that* topics changed;
 the page fetches *what*, and every fetch is authorised again. Frames: `{"topics": […], "last": "<event id>",
-"spread": 0.1}`, with the seconds over which the pages should spread their questions. A frame without topics comes
-now and then, so that a page knows a dead socket from a quiet one.
+"spread": 0.1, "at": 1.5}`, with the seconds over which the pages should spread their questions, and the moment
+(seconds since 1970) from which a look at the database sees it all. A frame without topics comes now and then, so
+that a page knows a dead socket from a quiet one.
 """
 
 import asyncio
 import contextlib
 import json
 import logging
+import math
 import random
 from typing import Any
 from urllib.parse import parse_qs
@@ -97,7 +99,10 @@ class LiveConsumer(AsyncWebsocketConsumer):
         await self.close(COME_AGAIN)
 
     async def _frame(self, topics: list[str], last_id: int) -> None:
-        await self.send(json.dumps({"topics": topics, "last": str(last_id), "spread": tail_of_this_loop().spread}))
+        now = math.ceil(timezone.now().timestamp() * 1000) / 1000
+        await self.send(
+            json.dumps({"topics": topics, "last": str(last_id), "spread": tail_of_this_loop().spread, "at": now})
+        )
 
 
 def _read(query: Any) -> tuple[frozenset[str], int | None] | None:

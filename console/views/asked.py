@@ -27,7 +27,6 @@ def asked_of(
     request: HttpRequest, cluster: str = "", number: int | None = None, epoch: int | None = None, node: str = ""
 ) -> Asked:
     """What is asked for; 404 when there is no such cluster, job or node."""
-    user = request.user
     found = job = None
     if cluster:
         found = Cluster.objects.filter(name=cluster).first()
@@ -39,13 +38,23 @@ def asked_of(
             raise Http404("There is no job of that number on this cluster.")
     if node and not Node.objects.filter(cluster=found, name=node).exists():
         raise Http404("There is no node of that name on this cluster.")
-    may = frozenset(name for name in SHAPING if user.has_perm(name))
     standing = request.GET.get("nodes", "")
     known = standing if standing in set(Standing) else ""
     query = request.GET.urlencode()
     bounded = query if len(query) <= QUERY_LIMIT else ""
     window = read_window(request.GET)
-    return Asked(timezone.now(), may, found, job, read_wanted(request.GET), known, node, bounded, window)
+    return Asked(
+        timezone.now(), rights_of(request), found, job, read_wanted(request.GET), known, node, bounded, window
+    )
+
+
+def rights_of(request: HttpRequest) -> frozenset[str]:
+    """Which of the permissions that shape panels its person has; looked up once for a request."""
+    known: frozenset[str] | None = getattr(request, "rights", None)
+    if known is None:
+        known = frozenset(name for name in SHAPING if request.user.has_perm(name))
+        request.rights = known  # type: ignore[attr-defined]
+    return known
 
 
 def person_of(request: HttpRequest) -> User:

@@ -1,12 +1,13 @@
 """What does the address of a panel return? The panel and nothing else, or 304 when it is still the same."""
 
+from collections.abc import Callable
 from typing import Any
 
 from django.http import Http404, HttpRequest, HttpResponse
 from django.utils.cache import get_conditional_response, patch_vary_headers
 from django.views.decorators.http import require_safe
 
-from console.asking import Scope, key_of, version_of
+from console.asking import Asked, Scope, version_of
 from console.panels import panel_named
 from console.rendering import Body
 from console.views.asked import asked_of
@@ -22,7 +23,7 @@ NEEDS = {
 """Which of cluster, job and node the address of a panel names."""
 
 
-Versions = dict[tuple[Scope, str], str]
+VersionOf = Callable[[Scope, Asked], str]
 
 
 @require_safe
@@ -30,7 +31,7 @@ def panel(request: HttpRequest, **named: Any) -> HttpResponse:
     """One panel. A stranger gets 401 and not a sign-in page, which htmx would put into the panel's place."""
     if not request.user.is_authenticated:
         return HttpResponse("Sign in again.", status=401, content_type="text/plain")
-    body = body_of(request, {}, **named)
+    body = body_of(request, version_of, **named)
     answer = HttpResponse(body.html, headers={"ETag": body.etag, "Cache-Control": "private, no-cache"})
     patch_vary_headers(answer, ["Cookie"])
     return get_conditional_response(request, etag=body.etag, response=answer) or answer
@@ -38,7 +39,7 @@ def panel(request: HttpRequest, **named: Any) -> HttpResponse:
 
 def body_of(
     request: HttpRequest,
-    versions: Versions,
+    version: VersionOf,
     name: str,
     *,
     cluster: str = "",
@@ -46,12 +47,9 @@ def body_of(
     epoch: int | None = None,
     node: str = "",
 ) -> Body:
-    """The panel that an address names; 404 when there is none. `versions`: what was found for the same request."""
+    """The panel that an address names; 404 when there is none. `version` says how its version is found."""
     wanted = panel_named(name)
     if wanted is None or NEEDS[wanted.scope] != (bool(cluster), number is not None, bool(node)):
         raise Http404("There is no such panel.")
     asked = asked_of(request, cluster, number, epoch, node)
-    key = wanted.scope, key_of(wanted.scope, asked)
-    if key not in versions:
-        versions[key] = version_of(wanted.scope, asked)
-    return wanted.body(asked, versions[key])
+    return wanted.body(asked, version(wanted.scope, asked))

@@ -6,16 +6,21 @@ cluster or node is gone comes back empty (`{}`), and what is shown of it stays.
 """
 
 import copy
+import re
 from typing import Any
 from urllib.parse import urlsplit
 
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse, QueryDict
 from django.urls import Resolver404, resolve
+from django.utils import timezone
 from django.utils.cache import patch_vary_headers
 from django.utils.http import parse_etags
 from django.views.decorators.http import require_safe
 
-from console.views.panel import Versions, body_of, panel
+from console.asking import Asked, Scope, key_of, version_of
+from console.views import sharing
+from console.views.asked import person_of, rights_of
+from console.views.panel import VersionOf, body_of, panel
 
 PANELS_AT_MOST = 16
 ADDRESS_AT_MOST = 2000  # characters
@@ -30,12 +35,13 @@ def panels_together(request: HttpRequest) -> HttpResponse:
     if not addresses or len(addresses) > PANELS_AT_MOST:
         return HttpResponse(f"Ask for 1 to {PANELS_AT_MOST} panels.", status=400, content_type="text/plain")
     known = set(parse_etags(request.headers.get("If-None-Match", "")))
-    versions: Versions = {}
+    version = _versions_after(request.GET.get("after", ""))
+    request.rights = _rights(request)  # type: ignore[attr-defined]
     changed: dict[str, dict[str, str]] = {}
     for address in addresses:
         try:
             one, named = _asked_for(request, address)
-            body = body_of(one, versions, **named)
+            body = body_of(one, version, **named)
         except (ValueError, Resolver404):
             return HttpResponse("One of these is no panel.", status=400, content_type="text/plain")
         except Http404:
@@ -47,6 +53,29 @@ def panels_together(request: HttpRequest) -> HttpResponse:
     answer.headers["Cache-Control"] = "private, no-cache"
     patch_vary_headers(answer, ["Cookie"])
     return answer
+
+
+def _versions_after(after: str) -> VersionOf:
+    """How a version is found: once for a scope, and by a look of another request that began after that moment."""
+    now = timezone.now().timestamp()
+    asked_after = float(after) if re.fullmatch(r"\d{1,12}(\.\d{1,6})?", after) else now
+    earliest = max(asked_after + sharing.SKEW_SECONDS, now - sharing.VERSION_SECONDS)
+    mine: dict[sharing.VersionKey, str] = {}
+
+    def version(scope: Scope, asked: Asked) -> str:
+        key = scope, key_of(scope, asked)
+        if key not in mine:
+            mine[key] = sharing.versions.get(key, earliest, now, lambda: version_of(scope, asked))
+        return mine[key]
+
+    return version
+
+
+def _rights(request: HttpRequest) -> frozenset[str]:
+    """What shapes panels of this person's rights, looked up every few seconds."""
+    person, now = person_of(request), timezone.now().timestamp()
+    key = person.pk, person.password
+    return sharing.rights.get(key, now - sharing.RIGHTS_SECONDS, now, lambda: rights_of(request))
 
 
 def _asked_for(request: HttpRequest, address: str) -> tuple[HttpRequest, dict[str, Any]]:

@@ -17,6 +17,7 @@
   let failures = 0, live = false, out = false, askedAt = Date.now(), heardAt = 0, ticked = Date.now();
   let socket = null, again = null; // the open socket; the timer of the next try
   const stale = new Set(); // panels that are to be asked for
+  let after = 0; // a look of the server that began later sees what the frames have told
   let timer = null, asking = false, unanswered = 0;
 
   const panels = () => document.querySelectorAll("[data-topics]");
@@ -50,6 +51,7 @@
 
   function refreshAll(spread) {
     askedAt = Date.now();
+    after = 0;
     refresh(spread);
   }
 
@@ -59,6 +61,8 @@
     if (!wanted.length) return;
     const address = new URL("/panels", location.href);
     wanted.forEach((panel) => address.searchParams.append("of", panel.dataset.address));
+    if (after) address.searchParams.set("after", after);
+    after = 0;
     const known = wanted.map((panel) => panel.dataset.etag).filter(Boolean);
     asking = true;
     try {
@@ -74,6 +78,7 @@
       unanswered = 0;
     } catch {
       unanswered += 1;
+      after = 0;
       wanted.forEach((panel) => stale.add(panel)); // until it comes, the panel says of when it is
     } finally {
       asking = false;
@@ -114,6 +119,7 @@
     last = frame.last;
     const touched = (words) => words.split(" ").some((topic) => frame.topics.includes(topic));
     if (!frame.topics.length) return;
+    after = stale.size && !after ? 0 : Math.max(after, frame.at);
     refresh((frame.spread ?? 1) * 1000, (panel) => touched(panel.dataset.topics));
     // A form speaks of what was so when it was opened: it is not changed under the person's hands, but they are told.
     document.querySelectorAll("[data-stale-on]").forEach((place) => { if (touched(place.dataset.staleOn)) place.hidden = false; });

@@ -12,6 +12,7 @@ from django.utils import timezone
 from playwright.sync_api import Browser, sync_playwright
 
 from console.rendering import bodies
+from console.views import sharing
 from tests.chromium import CHROMIUM, FLAGS
 from tests.console import sample
 from tests.console.browsing import Door, Site
@@ -21,9 +22,9 @@ from tests.console.browsing import Door, Site
 def fresh(settings: pytest.FixtureRequest) -> Iterator[None]:
     """Nothing rendered before, and passwords that cost no second."""
     settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
-    bodies.forget()
+    for kept in (bodies, sharing.rights, sharing.versions):
+        kept.forget()
     yield
-    bodies.forget()
 
 
 @pytest.fixture

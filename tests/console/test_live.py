@@ -81,6 +81,7 @@ async def listening(query: str, cookies: str) -> AsyncIterator[Socket]:
 async def frame(of: Socket) -> dict[str, Any]:
     said = json.loads(await of.text())
     assert 0 < said.pop("spread") <= 1
+    assert abs(said.pop("at") - time.time()) < SOON
     return said
 
 

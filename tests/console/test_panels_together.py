@@ -6,6 +6,7 @@ import pytest
 from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
 
 from audit.event_type import EventType
 from tests.console import sample
@@ -103,3 +104,33 @@ def test_panels_of_one_scope_are_looked_at_once(as_viewer: Client, rows: Sample)
     with CaptureQueriesContext(connection) as together:
         as_viewer.get("/panels", {"of": all_of_them})
     assert len(together) <= len(alone) + 2 * (len(all_of_them) - 1)  # cluster and job of each address
+
+
+def look(client: Client, after: float | str) -> int:
+    """How many queries a request costs that asks because of a frame of that moment."""
+    with CaptureQueriesContext(connection) as made:
+        assert client.get("/panels", {"of": [SUMMARY], "after": str(after)}).status_code == 200
+    return len(made)
+
+
+def test_a_look_that_began_after_the_frame_serves_other_pages_too(as_viewer: Client, rows: Sample) -> None:
+    before = timezone.now().timestamp() - 1.0
+    first = look(as_viewer, before)
+    assert look(as_viewer, before) < first
+    assert look(as_viewer, timezone.now().timestamp()) > look(as_viewer, before), "it does not see what came later"
+
+
+@pytest.mark.parametrize("after", ["", "0", "x", "1e400", "nan", "-1", "9" * 40, "99999999999"])
+def test_what_no_frame_has_said_is_looked_up_or_a_moment_old_at_most(
+    as_viewer: Client, rows: Sample, after: str
+) -> None:
+    assert look(as_viewer, after) > 0
+
+
+def test_a_change_before_the_frame_is_seen_by_the_next_page(as_viewer: Client, rows: Sample, now: datetime) -> None:
+    early = timezone.now().timestamp() - 1.0
+    look(as_viewer, early)
+    sample.event(now, EventType.VERDICT, rows.recovered.attempts.get(index=1), "Seen by the tail")
+    frame = timezone.now().timestamp()
+    html = as_viewer.get("/panels", {"of": [JOB], "after": f"{frame:.3f}"}).json()[JOB]["html"]
+    assert "Seen by the tail" in html
