@@ -34,6 +34,10 @@ CAUSES: dict[str, str] = {
     "two-gpus-at-once": "both nodes are named, and a cap lets one node of so small a partition be left out.",
     "bad-node-job-after-job": "the node is left out after its second death; the third restart of the partition "
     "within ten minutes asks a person (storm_restarts), whatever the cause.",
+    # the fleet
+    "fleet.gpu": "a person had drained the node by then: the scheduler keeps jobs off it, nothing is to be left out.",
+    "fleet.gpu_memory": "a job of the same name, user and folder happened to be submitted after it failed: that is "
+    "taken for a repetition by somebody else, and a person is asked.",
     # real text
     "real-001 dataloader_bus_error_shm": EARLIER,
     "real-002 gpu_ecc_uncorrectable": NO_HOST,
