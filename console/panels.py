@@ -70,6 +70,7 @@ PANELS: tuple[Panel, ...] = (
     Panel(jobs.job_table, Scope.JOBS, "Jobs"),
     Panel(job.job_summary, Scope.JOB, "Now"),
     Panel(job_picture.job_lanes, Scope.JOB, "Timeline"),
+    Panel(job_picture.job_curves, Scope.JOB, "Step time and throughput"),
     Panel(job.job_recovery, Scope.JOB, "What happened, and why"),
     Panel(job.job_attempts, Scope.JOB, "Attempts and nodes"),
     Panel(job.job_events, Scope.JOB, "Events"),

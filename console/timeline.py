@@ -2,8 +2,8 @@
 
 Shares of the axis are percentages, so that the picture stretches with the page while its text keeps its size.
 Marks that lie closer together than they are wide are set side by side in order, each with a line down to its true
-moment: a recovery happens within seconds of a run that took hours. Of many attempts all but the newest are drawn
-as narrow lanes, and in a narrow lane all marks of one place are one.
+moment: a recovery happens within seconds of a run that took hours. Many attempts stand with the newest on top, all
+others in narrow lanes, and in a narrow lane all marks of one place are one.
 """
 
 from collections.abc import Callable, Sequence
@@ -166,13 +166,14 @@ def lay_out(
     for happening in sorted(happenings, key=lambda one: one.at):
         if happening.attempt_index in own and window.holds(happening.at):
             own[happening.attempt_index].append(happening)
-    lanes, y = [], 0
-    for place, run in enumerate(shown):
-        wide = len(shown) <= WIDE_LANES or place >= len(shown) - WIDE_AMONG_MANY
+    lanes, y = [], AXIS_HEIGHT
+    many = len(shown) > WIDE_LANES
+    for place, run in enumerate(reversed(shown) if many else shown):
+        wide = not many or place < WIDE_AMONG_MANY
         lanes.append(_lane(run, own[run.index], axis, (y, LANE_HEIGHT if wide else NARROW_HEIGHT), now))
         y += lanes[-1].height
     folds = tuple(Fold(x := axis.x(a), round(axis.x(b) - x, 3), b - a) for a, b in axis.folds)
-    return Timeline(axis, tuple(lanes), ticks(axis), folds, y + AXIS_HEIGHT, len(runs) - len(shown))
+    return Timeline(axis, tuple(lanes), ticks(axis), folds, y, len(runs) - len(shown))
 
 
 def _busy(runs: Sequence[Run], happenings: Sequence[Happening], now: datetime) -> list[tuple[datetime, datetime]]:

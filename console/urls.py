@@ -28,6 +28,7 @@ from console.views import (
     signals,
     silences,
 )
+from console.views.job_curves import job_curves
 
 
 class ClusterName:
@@ -81,6 +82,7 @@ urlpatterns = [
     path("views/new", saved_views.new, name="view-new"),
     path("views/<whole:view>", saved_views.change_one, name="view"),
     path(f"jobs/{_JOB}", pages.job, name="job"),
+    path(f"jobs/{_JOB}/curves.json", job_curves, name="job-curves"),
     path("jobs/<cluster:cluster>/<whole:number>", pages.newest_job, name="newest-job"),
     path(f"jobs/{_JOB}/log/<whole:excerpt>", pages.log_copy, name="log-copy"),
     path("clusters", clusters.clusters, name="clusters"),

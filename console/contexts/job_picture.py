@@ -2,10 +2,21 @@
 
 from console.asking import Asked
 from console.contexts import Context
-from console.job_rows import LANES_SHOWN, attempts_of, checkpoints_saved, first_listed, marked_of
+from console.curve_picture import axis_for, drawn
+from console.job_rows import (
+    ATTEMPTS_SHOWN,
+    LANES_SHOWN,
+    attempts_of,
+    checkpoints_saved,
+    first_listed,
+    marked_of,
+)
+from console.job_series import Curves, Measure, curves_of
 from console.job_timeline import choices, job_timeline
 from console.mark_kind import MarkKind
 from console.recovery import newest_recovery, sequences_of
+from workloads.limits import effective_limits
+from workloads.models import Attempt
 
 
 def job_lanes(asked: Asked) -> Context:
@@ -22,3 +33,32 @@ def job_lanes(asked: Asked) -> Context:
         "window": window,
         "address": asked.page,
     }
+
+
+def job_curves(asked: Asked) -> Context:
+    """Step times and throughput: a picture that needs no script, the same in numbers, and where the points are."""
+    attempts, curves, factor = curves_in(asked)
+    axis = axis_for(attempts, asked.now, asked.window)
+    rows = [
+        {"attempt": attempt, "curve": known[Measure.SECONDS].told, "work": known[curves.work].told}
+        for attempt, known in reversed(curves.of)
+        if known[Measure.SECONDS].told or known[curves.work].told
+    ]
+    return {
+        "drawn": drawn(curves, axis, factor) if axis else None,
+        "rows": rows[:ATTEMPTS_SHOWN],
+        "rows_left_out": max(0, len(rows) - ATTEMPTS_SHOWN),
+        "work": curves.work,
+        "cut": curves.cut,
+        "factor": factor,
+        "window": asked.window,
+        "address": asked.page,
+        "data_address": f"{asked.page}/curves.json",
+    }
+
+
+def curves_in(asked: Asked) -> tuple[list[Attempt], Curves, float]:
+    """The attempts in the window with what their steps told, and by which factor a step counts as slow."""
+    attempts = attempts_of(asked.the_job, LANES_SHOWN, asked.window)
+    limits = effective_limits(asked.the_cluster.detector_limits)
+    return attempts, curves_of(attempts, asked.window), limits["straggler_factor"]

@@ -1,4 +1,4 @@
-"""How does a mark of the timeline lead to its line in the list of events?"""
+"""How do the pictures of a job say what they show: marks with their links, values with their units?"""
 
 from datetime import timedelta
 
@@ -7,7 +7,11 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from console import hostile_text
+from console.curve_picture import HEIGHT, WIDTH
+from console.job_series import Measure, moment
 from console.job_window import around
+from console.spans import duration
+from console.time_axis import Axis, Stretch
 from console.timeline import Mark
 
 register = template.Library()
@@ -32,3 +36,27 @@ def mark_link(mark: Mark, listed_from: int, address: str) -> SafeString:
         f"{first.at:%H:%M:%S}",
         words,
     )
+
+
+@register.simple_tag
+def fold_box(axis: Axis, fold: Stretch) -> SafeString:
+    """A folded stretch in the box of a curve."""
+    x, over = (axis.x(at) * WIDTH / 100 for at in fold)
+    width = f"{over - x:.1f}"
+    return format_html('<rect class="fold" x="{}" y="0" width="{}" height="{}"/>', f"{x:.1f}", width, HEIGHT)
+
+
+@register.filter
+def measured(value: float | None, measure: Measure) -> str:
+    """A value with its unit: `2.1 s`, `48,200 tokens/s`."""
+    if value is None:
+        return "–"
+    if measure is Measure.SECONDS:
+        return duration(value)
+    return f"{value:,.0f} {measure.unit}" if abs(value) >= 1000 else f"{value:.4g} {measure.unit}"
+
+
+@register.filter
+def at_seconds(seconds: float) -> str:
+    """A time of a point: `2026-11-30 03:12:45 UTC`."""
+    return f"{moment(seconds):%Y-%m-%d %H:%M:%S} UTC"

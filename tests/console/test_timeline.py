@@ -12,6 +12,7 @@ from console.mark_kind import MarkKind
 from console.sparkline import HEIGHT, sparkline
 from console.time_axis import FOLDS_WIDTH, TICKS_AT_MOST, axis_of
 from console.timeline import (
+    AXIS_HEIGHT,
     LANE_HEIGHT,
     MARK_WIDTH,
     MARKS_PER_LANE,
@@ -105,8 +106,10 @@ def test_of_many_attempts_the_newest_have_wide_lanes() -> None:
     runs = [run(i, i, i + 1) for i in range(200)]
     picture = lay_out(runs, [happening(i + 0.5, index=i) for i in range(200)], at(200))
     heights = [lane.height for lane in picture.lanes]
-    assert heights == [NARROW_HEIGHT] * (200 - WIDE_AMONG_MANY) + [LANE_HEIGHT] * WIDE_AMONG_MANY
-    assert [lane.y for lane in picture.lanes] == list(itertools.accumulate(heights, initial=0))[:-1]
+    assert heights == [LANE_HEIGHT] * WIDE_AMONG_MANY + [NARROW_HEIGHT] * (200 - WIDE_AMONG_MANY)
+    assert [lane.run.index for lane in picture.lanes] == list(range(199, -1, -1)), "the newest on top"
+    assert [lane.y for lane in picture.lanes] == list(itertools.accumulate(heights, initial=AXIS_HEIGHT))[:-1]
+    assert picture.height == AXIS_HEIGHT + sum(heights)
     assert all(len(lane.marks) == 1 for lane in picture.lanes)
 
 
