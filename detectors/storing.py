@@ -10,6 +10,7 @@ from django.db import models, transaction
 
 from audit.trail import record
 from detectors.catalogue.analyses import ANALYSED, POLLED
+from detectors.catalogue.kind import AnomalyKind
 from detectors.catalogue.noticed import TOPIC as NOTICED
 from detectors.catalogue.witnesses import EDGES, PORTS, STORE, WAITS
 from detectors.excerpts import Cut
@@ -20,10 +21,11 @@ from detectors.seeing import store_sight
 from detectors.stays import leave_unharmed
 from detectors.told_models import ToldLine
 from detectors.turned import Turned
-from schedulers.states import JobState
+from schedulers.states import FINAL, WAITING, JobState
 from workloads.many_rows import change_each
 from workloads.models import Attempt
 from workloads.progress import CheckpointSample, Moved, ProgressSample, ProgressUpdate, store_all_progress
+from workloads.turns import hasten
 
 RANK_HOSTS = "rank_hosts"  # topic of the observation: {rank: host}
 READING = "reading"  # of an ended attempt: {"to_end": whether all of its logs were read to their end}
@@ -60,6 +62,14 @@ def store(
         leave_unharmed([one.attempt for one in turned if _over_well(one, now)], now)
         if entries:
             record(entries, now)
+    # Outside: whoever observes locks the cluster before its attempts.
+    hasten({one.attempt.job.cluster_id for one in turned if _dies(one)}, now)
+
+
+def _dies(one: Turned) -> bool:
+    """Whether lines just told of a crash whose end the scheduler has not shown."""
+    ended = JobState(one.attempt.state) in FINAL | WAITING
+    return not ended and any(found.kind is AnomalyKind.CRASH for found in one.new_findings)
 
 
 def _over_well(one: Turned, now: datetime) -> bool:

@@ -2,9 +2,11 @@
 
 from datetime import timedelta
 
+import pytest
+
 from tests.workloads.scripted import after, overtaken
 from workloads.models import Cluster
-from workloads.turns import Turn, claim_due, end_turn
+from workloads.turns import Turn, claim_due, end_turn, hasten
 
 COMMAND = timedelta(seconds=35)
 
@@ -31,9 +33,9 @@ def test_a_worker_that_dies_leaves_a_cluster_that_is_due_again(cluster: Cluster)
     assert claim_due(after(35), COMMAND) == [Turn(cluster.pk, after(70))]
 
 
-def test_a_claim_lasts_one_poll_when_that_is_longer(cluster: Cluster) -> None:
+def test_a_claim_lasts_longer_than_a_poll_when_that_is_longer(cluster: Cluster) -> None:
     Cluster.objects.update(poll_seconds=60)
-    assert claim_due(after(0), COMMAND) == [Turn(cluster.pk, after(60))]
+    assert claim_due(after(0), COMMAND) == [Turn(cluster.pk, after(90))]
 
 
 def test_the_next_turn_is_a_jittered_poll_after_the_last_began(cluster: Cluster) -> None:
@@ -66,3 +68,64 @@ def test_one_slow_cluster_leaves_the_others_due(cluster: Cluster) -> None:
 def test_a_cluster_that_is_not_enabled_is_never_due(cluster: Cluster) -> None:
     Cluster.objects.update(enabled=False)
     assert claim_due(after(0), COMMAND) == []
+
+
+def waiting(poll: float, seen: float, due: float) -> None:
+    Cluster.objects.update(poll_seconds=poll, seen_at=after(seen), observe_due_at=after(due))
+
+
+def test_a_failure_makes_the_next_look_due_as_soon_as_it_may_be(cluster: Cluster) -> None:
+    waiting(poll=60, seen=0, due=66)
+    hasten([cluster.pk], after(5))
+    assert due_at(cluster) == after(15)
+    waiting(poll=60, seen=0, due=66)
+    hasten([cluster.pk, cluster.pk + 1], after(40))
+    assert due_at(cluster) == after(40)
+
+
+def test_whatever_fails_there_are_two_looks_in_30_seconds_at_most(cluster: Cluster) -> None:
+    looks, second = [], 0
+    Cluster.objects.update(poll_seconds=60)
+    while second < 600:
+        second += 1
+        hasten([cluster.pk], after(second))  # something fails each second
+        for turn in claim_due(after(second), COMMAND):
+            looks.append(second)
+            hasten([cluster.pk], after(second))
+            Cluster.objects.update(seen_at=after(second))
+            end_turn(turn, after(second), after(second), lambda: 0.5)
+    assert len(looks) in range(38, 42)
+    assert all(third - first >= 30 for first, third in zip(looks, looks[2:], strict=False))
+
+
+@pytest.mark.parametrize(
+    ("poll", "seen", "due"),
+    [
+        pytest.param(60, 0, 8, id="it_is_due_sooner_anyway"),
+        pytest.param(15, 0, 14, id="the_default_poll"),
+        pytest.param(60, 0, 120, id="a_look_is_under_way"),
+        pytest.param(0.2, 0, 40, id="a_slow_scheduler_rests"),
+        pytest.param(60, 50, 70, id="the_clock_was_set_back"),
+    ],
+)
+def test_nothing_is_hastened(cluster: Cluster, poll: float, seen: float, due: float) -> None:
+    waiting(poll, seen, due)
+    hasten([cluster.pk], after(5))
+    assert due_at(cluster) == after(due)
+
+
+def test_a_cluster_never_seen_or_not_enabled_is_not_hastened(cluster: Cluster) -> None:
+    waiting(poll=60, seen=0, due=66)
+    Cluster.objects.update(enabled=False)
+    hasten([cluster.pk], after(5))
+    assert due_at(cluster) == after(66)
+    Cluster.objects.update(enabled=True, seen_at=None)
+    hasten([cluster.pk], after(5))
+    assert due_at(cluster) == after(66)
+
+
+def test_a_look_that_began_meanwhile_is_left_alone(cluster: Cluster) -> None:
+    waiting(poll=60, seen=0, due=66)
+    with overtaken("workloads_cluster", lambda: Cluster.objects.update(observe_due_at=after(100))):
+        hasten([cluster.pk], after(5))
+    assert due_at(cluster) == after(100)
