@@ -79,7 +79,7 @@ def main() -> int:
 
 def _observe(jobs: int) -> None:
     """Three observations of one cluster, a line of the table for each."""
-    simulated = _cluster(jobs)
+    simulated = simulated_cluster(jobs)
     cluster = Cluster.objects.create(name=f"c{jobs}", log_roots=["/logs"])
     transport = InProcess(simulated)
     for words in ("every job for the first time", "nothing new", f"the end of one job in {CHANGED}"):
@@ -88,7 +88,7 @@ def _observe(jobs: int) -> None:
         print(f"| {jobs} | {words} | {_measured(cluster, transport)} |", flush=True)
 
 
-def _cluster(jobs: int) -> SimulatedCluster:
+def simulated_cluster(jobs: int) -> SimulatedCluster:
     """All jobs run, with a node each as far as there are enough; one in `CHANGED` ends within a minute."""
     names = tuple(f"n{number:04d}" for number in range(NODES))
     settings = Settings(node_names=names, jobs_per_node=jobs // NODES + 1)
