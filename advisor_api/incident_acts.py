@@ -110,16 +110,16 @@ def _swap(
     with writing(), transaction.atomic():
         seen = Incident.objects.filter(pk=incident.pk, version=version, ended_at=None, **before)
         if not seen.update(version=version + 1, **columns):
-            raise Stale(_moved_on(incident))
+            raise Stale(_moved_on(incident, acknowledging=before == {"acknowledged_at": None}))
         record([entry], now)
     incident.refresh_from_db()
 
 
-def _moved_on(incident: Incident) -> str:
+def _moved_on(incident: Incident, *, acknowledging: bool) -> str:
     """What happened to an incident since somebody looked, in a sentence."""
     found = Incident.objects.get(pk=incident.pk)
     if found.ended_at is not None:
         return "The incident is over. Nothing was changed by you."
-    if found.acknowledged_at is not None and not incident.acknowledged_at:
+    if found.acknowledged_at is not None and acknowledging:
         return f"{found.acknowledged_by} has acknowledged it meanwhile. Nothing was changed by you."
     return "Somebody changed the incident after you opened the page. Nothing was changed by you; look again."
