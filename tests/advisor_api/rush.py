@@ -55,6 +55,8 @@ from audit.level import Level  # noqa: E402
 from audit.models import AuditEvent  # noqa: E402
 from detectors.health_events import Told  # noqa: E402
 from detectors.models import HealthEvent  # noqa: E402
+from detectors.telling import Message, tell  # noqa: E402
+from detectors.told_models import ToldLine  # noqa: E402
 from schedulers.states import JobState  # noqa: E402
 from tests.advisor_api.world import (  # noqa: E402
     CONTROLLER,
@@ -293,6 +295,39 @@ def rotation() -> dict[str, Any]:
     return {"answers": answers, "stored": ApiToken.objects.filter(clusters__name="rotation").count()}
 
 
+def stale_generation() -> dict[str, Any]:
+    """Controllers begin with an advice while a newer verdict would replace it: one of both comes to nothing."""
+    cluster = a_cluster("stale")
+    advice = an_advice(cluster, now=timezone.now())
+    newer = a_verdict(advice.attempt, timezone.now(), implicated=[culprit("n02")], fingerprint="f-newer")
+    source = Source(cluster, CONTROLLER, may_act=True)
+
+    def act(number: int) -> str:
+        now = timezone.now()
+        if number % 2:
+            return f"decided {decide(newer, now) is not None}"
+        payload = {"generation": "1", "action": "requeue"}
+        micros = int(now.timestamp() * 1_000_000)
+        told = Reported(
+            advice.attempt.heimdall_id, "controller", "intent", Level.INFO, payload, micros, f"i{number}"
+        )
+        return f"begun {take_in(source, [told], now).accepted}"
+
+    answers = at_once(act)
+    generations = Advice.objects.filter(attempt=advice.attempt).count()
+    return {"answers": answers, "generations": generations, "begun": answers.get("begun 1", 0)}
+
+
+def telling() -> dict[str, Any]:
+    """One message told by all, and one by each: stored once, one after the other."""
+    attempt = an_attempt(a_job(a_cluster("telling")), state=JobState.RUNNING)
+    message = Message(step=7)
+    same = at_once(lambda _: tell(attempt, "same", message, "ingest", timezone.now())[1])
+    each = at_once(lambda n: tell(attempt, str(n), message, "ingest", timezone.now())[1])
+    offsets = list(ToldLine.objects.filter(attempt=attempt).order_by("offset").values_list("offset", flat=True))
+    return {"same": same, "each": each, "offsets": offsets}
+
+
 RACES = (
     one_verdict,
     sweeps,
@@ -312,6 +347,8 @@ RACES = (
     pausing,
     rulings,
     rotation,
+    stale_generation,
+    telling,
 )
 
 if __name__ == "__main__":

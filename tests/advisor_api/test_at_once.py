@@ -119,3 +119,15 @@ def test_of_a_yes_and_a_no_at_once_one_holds(outcome: dict[str, Any]) -> None:
 
 def test_a_token_is_replaced_once(outcome: dict[str, Any]) -> None:
     assert outcome["rotation"] == {"answers": {"True": 1, "Stale": LATE}, "stored": 2}
+
+
+def test_who_begins_is_not_replaced_and_who_is_replaced_does_not_begin(outcome: dict[str, Any]) -> None:
+    found = outcome["stale_generation"]
+    assert set(found["answers"]) <= {"begun 0", "begun 1", "decided True", "decided False"}, found
+    assert (found["begun"] > 0) is (found["generations"] == 1), found
+
+
+def test_messages_of_a_job_are_stored_once_and_in_order(outcome: dict[str, Any]) -> None:
+    found = outcome["telling"]
+    assert (found["same"], found["each"]) == ({"True": 1, "False": LATE}, {"True": THREADS})
+    assert found["offsets"] == [7 * number for number in range(THREADS + 1)]
