@@ -1,7 +1,8 @@
 """Writes into the database of a running site, as another process would. One command a line, one answer a line.
 
 `link USER` gives the path of a one-time sign-in; `event KIND SENTENCE` adds an event to job 4711-1; `step N` moves
-its progress; `end` closes every session.
+its progress; `incidents` opens some;
+`end` closes every session.
 """
 
 import os
@@ -23,6 +24,7 @@ def main() -> None:
     from audit.event_type import EventType
     from console.sign_in_links import make_link
     from tests.console import sample
+    from tests.console.incident_rows import tell_of_incidents
     from workloads.models import Attempt
 
     call_command("migrate", verbosity=0)
@@ -40,6 +42,8 @@ def main() -> None:
             sample.event(now, EventType(kind), running, sentence)
         elif verb == "step":
             Attempt.objects.filter(pk=running.pk).update(last_step=int(rest), last_step_at=now, changed_at=now)
+        elif verb == "incidents":
+            tell_of_incidents(now)
         elif verb == "end":
             Session.objects.all().delete()
         print(answer, flush=True)

@@ -4,7 +4,7 @@ import re
 from datetime import datetime, timedelta
 
 import pytest
-from django.contrib.auth.models import Permission, User
+from django.contrib.auth.models import User
 from django.test import Client
 from django.urls import reverse
 
@@ -13,24 +13,23 @@ from audit.event_type import EventType
 from audit.models import AuditEvent
 from detectors.choice_models import IncidentChoice, IncidentNote
 from detectors.models import Incident, Verdict
-from tests.console import sample
+from tests.console.incident_rows import allow, make_failures
 from tests.console.sample import HOSTILE, Sample
 from tests.console.test_incidents import an_incident
 
-RIGHTS = ("change_incident", "add_incidentnote", "add_incidentchoice", "add_silence", "change_silence")
 REASON = {"reason": "ticket 813"}
 
 
 @pytest.fixture
 def operator(cast: dict[str, User], as_operator: Client) -> Client:
-    cast["operator"].user_permissions.add(*Permission.objects.filter(codename__in=RIGHTS))
+    allow(cast["operator"])
     return as_operator
 
 
 @pytest.fixture
 def other(cast: dict[str, User], operator: Client) -> Client:
     """Another operator at the same time."""
-    cast["admin"].user_permissions.add(*Permission.objects.filter(codename__in=RIGHTS))
+    allow(cast["admin"])
     client = Client()
     client.force_login(cast["admin"])
     return client
@@ -45,18 +44,7 @@ def incident(rows: Sample, now: datetime) -> Incident:
 
 
 def failed(rows: Sample, now: datetime, incident: Incident, number: int, mark: str = "stale") -> list[Verdict]:
-    """That many jobs that failed within a minute by one shared cause."""
-    first = 7000 + sample.Job.objects.count()
-    return [
-        Verdict.objects.create(
-            attempt=sample.attempt(sample.job(rows.cluster, first + n, now), 0, sample.JobState.FAILED, now),
-            kind="crash", layer="system.filesystem", signature="fs.stale", fingerprint=mark, shared=True,
-            sentence=f"Stale file handle {mark}", evidence_status="established", confidence=0.9, action="restart",
-            implicated=[{"host": f"n0{n + 1}", "role": "victim"}], incident=incident,
-            input_hash=f"{first}{n}{mark}", happened_at=now - timedelta(seconds=n), judged_at=now,
-        )
-        for n in range(number)
-    ]  # fmt: skip
+    return make_failures(rows.cluster, now, incident, number, mark)
 
 
 def to(name: str, incident: Incident) -> str:

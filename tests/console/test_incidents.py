@@ -11,21 +11,14 @@ from pytest_django import DjangoAssertNumQueries
 from advisor_api.models import Exclusion
 from advisor_api.silence_models import Silence
 from detectors.models import Incident, IncidentNode, Verdict
+from tests.console.incident_rows import make_incident
 from tests.console.sample import HOSTILE, Sample
 
 HOUR = timedelta(hours=1)
 
 
 def an_incident(rows: Sample, now: datetime, key: str = "a", **changes: object) -> Incident:
-    values = {
-        "open_key": key,
-        "fingerprint": key,
-        "layer": "system.filesystem",
-        "sentence": f"Storage {key} is in trouble",
-        "first_seen_at": now - timedelta(minutes=5),
-        "last_seen_at": now,
-    }
-    return Incident.objects.create(**{"cluster": rows.cluster, **values, **changes})
+    return make_incident(**{"cluster": rows.cluster, **changes}, now=now, key=key)
 
 
 @pytest.fixture
