@@ -2,27 +2,32 @@
 
 from pathlib import Path
 
+import pytest
 from django.conf import settings
 
+from console.management.commands.refresh_vendor import FOLDERS as FOLDER_NAMES
 from console.vendor import read_sums, read_versions, sums, without_source_map
 
-FOLDER = Path(settings.BASE_DIR) / "static" / "vendor"
+FOLDERS = [Path(settings.BASE_DIR) / name for name in FOLDER_NAMES]
+everywhere = pytest.mark.parametrize("folder", FOLDERS, ids=FOLDER_NAMES)
 
 
-def test_every_file_is_the_one_that_was_fetched() -> None:
-    assert sums(FOLDER) == read_sums(FOLDER)
+@everywhere
+def test_every_file_is_the_one_that_was_fetched(folder: Path) -> None:
+    assert sums(folder) == read_sums(folder)
 
 
-def test_every_file_is_declared_and_every_package_has_its_licence() -> None:
-    declared = read_versions(FOLDER)
-    assert {file.here for file in declared} == set(sums(FOLDER))
+@everywhere
+def test_every_file_is_declared_and_every_package_has_its_licence(folder: Path) -> None:
+    declared = read_versions(folder)
+    assert {file.here for file in declared} == set(sums(folder))
     for package in {file.package for file in declared}:
         assert f"{package}/LICENSE" in {file.here for file in declared}
 
 
-def test_no_file_asks_for_another() -> None:
-    for name in sums(FOLDER):
-        text = (FOLDER / name).read_bytes()
+def test_no_file_that_is_served_asks_for_another() -> None:
+    for name in sums(FOLDERS[0]):
+        text = (FOLDERS[0] / name).read_bytes()
         assert b"sourceMappingURL" not in text, name
         assert b"@import" not in text, name
 

@@ -12,17 +12,21 @@ from django.core.management.base import BaseCommand
 from console.vendor import read_versions, sums, without_source_map
 
 FETCH_SECONDS = 120
+FOLDERS = ("static/vendor", "tests/vendor")
 
 
 class Command(BaseCommand):
-    """Fetches every file of `static/vendor/VERSIONS` and writes `SHA256SUMS`."""
+    """Fetches every file of each `vendor/VERSIONS` and writes `SHA256SUMS` beside it."""
 
     requires_system_checks = []
-    help = "Fetch the front-end files listed in static/vendor/VERSIONS again (needs npm)."
+    help = "Fetch the front-end files listed in static/vendor/VERSIONS and tests/vendor/VERSIONS again (needs npm)."
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Fetch, unpack, write, list the sums."""
-        folder = Path(settings.BASE_DIR) / "static" / "vendor"
+        for name in FOLDERS:
+            self.stdout.write(f"{name}: {self._refresh(Path(settings.BASE_DIR) / name)} files")
+
+    def _refresh(self, folder: Path) -> int:
         wanted = read_versions(folder)
         with tempfile.TemporaryDirectory() as scratch:
             for package in sorted({f"{file.package}@{file.version}" for file in wanted}):
@@ -36,4 +40,4 @@ class Command(BaseCommand):
                 target.write_bytes(without_source_map(content))
         lines = [f"{digest}  {name}\n" for name, digest in sums(folder).items()]
         (folder / "SHA256SUMS").write_text("".join(lines))
-        self.stdout.write(f"{len(lines)} files")
+        return len(lines)
