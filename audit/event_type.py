@@ -39,4 +39,5 @@ class EventType(Word):
     SIGN_IN = "sign_in", "Sign-in", "secondary"
     TOKEN = "token", "API token", "warning"  # a kind of event, not a secret
     ARCHIVED = "archived", "Trail archived", "secondary"
+    VERIFIED = "verified", "Trail verified", "info"
     CLIENT = "client", "Reported by a client", "secondary"

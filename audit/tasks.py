@@ -8,8 +8,10 @@ from django.conf import settings
 from django.utils import timezone
 
 from audit.checkpoints import append, sign_due
+from audit.looking_over import event_of, look_over
 from audit.sealing import AT_ONCE, seal_waiting
-from audit.signing import BadKey, kept_key
+from audit.signing import BadKey, kept_key, public_half
+from audit.trail import record
 
 log = logging.getLogger("rekindle.audit")
 
@@ -29,3 +31,15 @@ def seal() -> None:
             append(Path(elsewhere), signed)
     except (BadKey, OSError) as error:
         log.error("the audit trail could not be signed: %s", error)
+
+
+@shared_task(name="audit.tasks.verify_chain", ignore_result=True)  # type: ignore[untyped-decorator]
+def verify_chain(cluster: str, asked_by: str) -> None:
+    """Look over the newest part of a chain, because somebody asked, and write into the trail what was found."""
+    try:
+        public = public_half(kept_key(settings.AUDIT_KEY_FILE))
+    except (BadKey, OSError) as error:
+        log.error("the key of the audit trail cannot be used, so nothing is proved: %s", error)
+        public = ""
+    looked = look_over(cluster, public)
+    record([event_of(looked, asked_by)], timezone.now())

@@ -87,6 +87,7 @@ PANELS: tuple[Panel, ...] = (
     Panel(nodes.node_history, Scope.NODE, "History"),
     Panel(nodes.node_events, Scope.NODE, "Events"),
     Panel(audit.audit_events, Scope.LIST, "Events"),
+    Panel(audit.audit_chains, Scope.SITE, "Does the trail hold?"),
 )
 
 

@@ -102,6 +102,7 @@ urlpatterns = [
     path("nodes", nodes.nodes, name="nodes"),
     path("nodes/<cluster:cluster>/<node:node>", nodes.node, name="node"),
     path("audit", audit.trail, name="audit"),
+    path("audit/verify", audit.verify, name="audit-verify"),
     path("audit/<uuid:uuid>", audit.event, name="audit-event"),
     path("incidents", incidents.incidents, name="incidents"),
     path("incidents/<uuid:uuid>", incidents.incident, name="incident"),

@@ -150,6 +150,7 @@ class Migration(migrations.Migration):
                             ("sign_in", "Sign-in"),
                             ("token", "API token"),
                             ("archived", "Trail archived"),
+                            ("verified", "Trail verified"),
                             ("client", "Reported by a client"),
                         ],
                         max_length=32,

@@ -4,6 +4,7 @@ from django.http import QueryDict
 
 from console.asking import Asked
 from console.audit_list import read_trail_wanted, trail_page
+from console.chain_lines import chain_lines
 from console.contexts import Context
 
 
@@ -17,3 +18,8 @@ def audit_events(asked: Asked) -> Context:
         "older": wanted.address(before=page.older) if page.older else "",
         "newest": wanted.address(),
     }
+
+
+def audit_chains(asked: Asked) -> Context:
+    """Whether the trail holds, as far as is known."""
+    return {"lines": chain_lines(asked.now)}

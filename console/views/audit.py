@@ -1,21 +1,34 @@
 """Which pages show the trail?"""
 
+from datetime import datetime
 from uuid import UUID
 
-from django.contrib.auth.decorators import login_required
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required, permission_required
+from django.db import transaction
 from django.http import Http404, HttpRequest, HttpResponse
-from django.shortcuts import render
+from django.shortcuts import redirect, render
+from django.urls import reverse
 from django.utils import timezone
-from django.views.decorators.http import require_safe
+from django.views.decorators.http import require_POST, require_safe
+from kombu.exceptions import OperationalError
 
 from audit.actor_kind import ActorKind
 from audit.event_type import EventType
 from audit.level import Level
+from audit.looking_over import asked_for
+from audit.models import AuditChain
+from audit.tasks import verify_chain
+from audit.trail import Actor, record
 from console.audit_list import SITE, read_trail_wanted, trail_names
 from console.audit_page import event_page
+from console.chain_lines import is_asked
+from console.contexts.nodes import MAY_EXCLUDE as MAY_VERIFY
 from console.views.asked import asked_of, page
+from console.wake import push
 
-TRAIL = ("audit_events",)
+TRAIL = ("audit_events", "audit_chains")
+ANSWER_WITHIN = 60  # seconds that the question may wait for a worker
 
 
 @require_safe
@@ -36,6 +49,7 @@ def trail(request: HttpRequest) -> HttpResponse:
         types=list(EventType),
         levels=list(Level),
         kinds=list(ActorKind),
+        chained=list(AuditChain.objects.order_by("cluster").values_list("cluster", flat=True)),
     )
 
 
@@ -47,3 +61,36 @@ def event(request: HttpRequest, uuid: UUID) -> HttpResponse:
     if found is None:
         raise Http404("There is no such event.")
     return render(request, "console/audit_event.html", {"page": found, "now": timezone.now()})
+
+
+@require_POST
+@login_required
+@permission_required(MAY_VERIFY, raise_exception=True)
+def verify(request: HttpRequest) -> HttpResponse:
+    """Ask a worker whether a chain is as it was written; the answer stands in the trail (404: no such chain)."""
+    now, name = timezone.now(), request.POST.get("cluster", "")[:64]
+    cluster = "" if name == SITE else name
+    if not AuditChain.objects.filter(cluster=cluster).exists():
+        raise Http404("There is no trail of that cluster.")
+    actor = Actor(ActorKind.PERSON, request.user.get_username())
+    if is_asked(cluster, now):
+        messages.warning(request, "That trail is being verified already; the answer comes below.")
+    elif not _ask(cluster, actor, now):
+        messages.error(request, "No worker can be asked now: the broker does not answer. Try again later.")
+    else:
+        push()
+        messages.success(
+            request, f"A worker verifies the trail of {cluster or 'the site'}; the answer comes below."
+        )
+    return redirect(f"{reverse('audit')}#title-audit_chains")
+
+
+def _ask(cluster: str, actor: Actor, now: datetime) -> bool:
+    """Whether a worker was asked. The question is in the trail before the answer can be."""
+    try:
+        with transaction.atomic():
+            record([asked_for(cluster, actor)], now)
+            verify_chain.apply_async((cluster, actor.name), expires=ANSWER_WITHIN)
+    except OperationalError:
+        return False
+    return True
