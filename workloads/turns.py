@@ -45,6 +45,8 @@ def hasten(cluster_ids: Iterable[int], now: datetime) -> None:
     """
     rows = Cluster.objects.filter(pk__in=list(cluster_ids), enabled=True, observe_due_at__gt=now, seen_at__lte=now)
     for key, due_at, seen_at, poll in rows.values_list("pk", "observe_due_at", "seen_at", "poll_seconds"):
+        if due_at is None or seen_at is None:
+            continue
         wanted = max(now, seen_at + APART)
         if wanted < due_at < seen_at + timedelta(seconds=CLAIMED * poll):
             Cluster.objects.filter(pk=key, observe_due_at=due_at, seen_at=seen_at).update(observe_due_at=wanted)

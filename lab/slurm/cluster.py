@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from lab.slurm import config
-from lab.slurm.layout import MOST_NODES, Layout, answers
+from lab.slurm.layout import CGROUPS, MOST_NODES, Layout, answers
 from lab.slurm.processes import Processes, processes_with, wait_for
 
 COMMANDS = ("munged", "slurmctld", "slurmd", "scontrol", "squeue", "sbatch", "scancel")
@@ -80,6 +80,8 @@ class SlurmCluster:
             raise LabError(f"A private Slurm has at most {MOST_NODES} nodes.")
         if (self.layout.folder / "layout.json").exists():
             raise LabError(f"{self.layout.folder} already holds a cluster.")
+        if self.layout.memory_limits and not CGROUPS.is_dir():
+            raise LabError(f"Memory limits need cgroup v1, and there is no {CGROUPS}.")
         if len(str(self.layout.socket)) > 100:
             raise LabError(f"{self.layout.folder} is too long a path for unix sockets.")
         taken = self.layout.taken_ports()
@@ -171,12 +173,22 @@ class SlurmCluster:
         self._end_leftovers()
         for name in ("mariadbd", "munged"):
             self.processes.halt(name)
+        if self.layout.memory_limits:
+            self._drop_limits()
         if not keep:
             shutil.rmtree(self.layout.folder, ignore_errors=True)
 
     def status(self) -> list[tuple[str, int | None]]:
         """Every recorded daemon with its process id, `None` for a dead one."""
         return [(name, self.processes.pid(name)) for name in self.processes.names()]
+
+    def _drop_limits(self) -> None:
+        """Remove the folders that slurmd made for the memory of its jobs; one with a process in it stays."""
+        for node in self.layout.node_names:
+            top = CGROUPS / f"slurm_{node}"
+            for folder in (*sorted(top.rglob("*/"), reverse=True), top):
+                with contextlib.suppress(OSError):
+                    folder.rmdir()
 
     def _cancel_jobs(self) -> None:
         """slurmd leaves its jobs running when it stops: cancel them first, and let none start."""

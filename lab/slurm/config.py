@@ -18,7 +18,7 @@ def write(layout: Layout) -> None:
     (folder / "etc" / "plugstack.conf").touch()  # else the machine's own would be read
     hosts = Path("/etc/hosts").read_text() + "".join(f"127.0.0.1 {name}\n" for name in layout.node_names)
     (folder / "etc" / "hosts").write_text(hosts)
-    (folder / "etc" / "cgroup.conf").write_text("CgroupAutomount=no\n")
+    (folder / "etc" / "cgroup.conf").write_text(_CGROUPS if layout.memory_limits else "CgroupAutomount=no\n")
     layout.conf.write_text(slurm_conf(layout))
     if layout.prolog:
         (folder / "prolog").mkdir()
@@ -76,7 +76,7 @@ def slurm_conf(layout: Layout) -> str:
 
 def _extras(layout: Layout) -> list[str]:
     """What only some clusters have."""
-    lines = []
+    lines = [f"TaskPlugin=task/{'cgroup' if layout.memory_limits else 'none'}"]
     if layout.rest:
         lines += ["AuthAltTypes=auth/jwt", f"AuthAltParameters=jwt_key={layout.folder}/etc/jwt.key"]
     if layout.prolog:
@@ -101,12 +101,20 @@ exit 1
 """
 
 
+_CGROUPS = """CgroupPlugin=cgroup/v1
+CgroupMountpoint=/sys/fs/cgroup
+ConstrainRAMSpace=yes
+ConstrainSwapSpace=no
+ConstrainCores=no
+ConstrainDevices=no
+"""
+
+
 _FIXED = (
     "SlurmctldDebug=info",
     "SlurmdDebug=info",
     "MailProg=/bin/true",
     "ProctrackType=proctrack/linuxproc",
-    "TaskPlugin=task/none",
     "SwitchType=switch/none",
     "MpiDefault=none",
     "JobAcctGatherType=jobacct_gather/none",

@@ -9,6 +9,8 @@ from pathlib import Path
 PORTS_EACH = 400  # two clusters coexist when their base ports differ by this much
 
 
+CGROUPS = Path("/sys/fs/cgroup/memory")  # of cgroup v1, where the machine has it
+
 MOST_NODES = 190  # the ports of more would reach into srun's
 
 
@@ -30,6 +32,8 @@ class Layout:
     is 120).
     With `preemption` there is a partition `urgent` of all nodes, whose jobs push those of others aside (requeue).
     With `rest` there are two slurmrestd: one on a socket for root, and one on its port that wants tokens.
+    With `memory_limits` a job that takes more memory than it asked for is ended (cgroup v1, whose folder
+    `memory/slurm_NODE` is there as long as the cluster).
     With `prolog` a prolog runs before each job, and fails once on the nodes that `SlurmCluster.fail_prolog` names.
     """
 
@@ -49,6 +53,7 @@ class Layout:
     preemption: bool = False
     prolog: bool = False
     rest: bool = False
+    memory_limits: bool = False
 
     @property
     def node_names(self) -> tuple[str, ...]:

@@ -57,15 +57,10 @@ class Making:
         return job, bad
 
     def requeued(self) -> Made:
-        """Requeued, and not by us: `scontrol requeue` shows what Slurm's own does, and disturbs no other job.
-
-        Its wait is shorter than two minutes, so that its end is seen.
-        """
+        """Requeued, and not by us: `scontrol requeue` shows what Slurm's own does, and disturbs no other job."""
         job, bad = self.running()
         self.scontrol("requeue", str(job))
-        self.reach(job, S.PENDING, restarts=1)
-        self.scontrol("update", f"JobId={job}", "StartTime=now+20")
-        return job, bad
+        return self.waits_again(job), bad
 
     def running_again(self) -> Made:
         """The same, on the same node again."""
@@ -122,6 +117,53 @@ class Making:
         self.running(name)
         return self.held("uhold", name, "--dependency=singleton", f"--comment={comment}")
 
+    def on_lost_node(self, *options: str) -> Made:
+        """The slurmd of its node is killed; Slurm sees that after a while. The node is back at the end."""
+        job, bad = self.running("--exclusive", *options)
+        self.lab.crash(f"slurmd-{bad}")
+        try:
+            until(lambda: self.slurm.job(job).row.state is not S.RUNNING, lambda: f"{self.slurm.job(job)}", 120.0)
+        finally:
+            self.lab.up(f"slurmd-{bad}")
+        return job, bad
+
+    def node_fail(self) -> Made:
+        job, bad = self.on_lost_node("--no-requeue")
+        self.reach(job, S.NODE_FAIL)
+        return job, bad
+
+    def node_lost(self) -> Made:
+        job, bad = self.on_lost_node()
+        return self.waits_again(job), bad
+
+    def waits_again(self, job: int) -> int:
+        """Slurm has requeued it; its wait is shorter than two minutes, so that its end is seen."""
+        self.reach(job, S.PENDING, restarts=1)
+        self.scontrol("update", f"JobId={job}", "StartTime=now+20")
+        return job
+
+    def out_of_memory(self) -> Made:
+        """It takes eight times what it asked for, once."""
+        greedy = 'exec python3 -c "bytearray(400 << 20)"'
+        script = f'#!/bin/bash\n[ -z "$SLURM_RESTART_COUNT" ] && {greedy}\nsleep 600\n'
+        job = self.submit(script, "--mem=50M")
+        return job, self.reach(job, S.OUT_OF_MEMORY)
+
+    def preempted(self, *options: str) -> Made:
+        """A job of a partition that goes first wants its node."""
+        job, bad = self.running("--exclusive", *options)
+        self.lab.submit("#!/bin/bash\nsleep 1\n", "--partition=urgent", f"--nodelist={bad}", "--exclusive")
+        return job, bad
+
+    def preempted_for_good(self) -> Made:
+        job, bad = self.preempted("--partition=cheap")
+        self.reach(job, S.PREEMPTED)
+        return job, bad
+
+    def preempted_requeued(self) -> Made:
+        job, bad = self.preempted()
+        return self.waits_again(job), bad
+
     def ended(self, script: str, state: S, *options: str) -> Made:
         job = self.submit(script, *options)
         with contextlib.suppress(subprocess.CalledProcessError):
@@ -152,5 +194,10 @@ MADE: dict[str, Callable[[Making], Made]] = {
     "successor": lambda here: here.successor(),
     "completed": lambda here: here.ended("#!/bin/bash\ntrue\n", S.COMPLETED),
     "cancelled": lambda here: here.ended(LONG, S.CANCELLED),
+    "node_fail": lambda here: here.node_fail(),
+    "node_lost": lambda here: here.node_lost(),
+    "out_of_memory": lambda here: here.out_of_memory(),
+    "preempted": lambda here: here.preempted_for_good(),
+    "preempted_requeued": lambda here: here.preempted_requeued(),
     "timeout": lambda here: here.ended(LONG, S.TIMEOUT, "--time=1"),
 }

@@ -1,8 +1,9 @@
 """Everything that is played with the controller on a real Slurm, in full, as Markdown.
 
-`python -m tests.controller.real.proving [--part NAME] [--runs 50]`: states, gates, kills at every point, slurmctld
-stopped and started at every step, the token revoked at every step, two controllers, the wait of requeued jobs. Ends
-with 1 when something came out otherwise than intended, and says what. About half an hour on two processors.
+`python -m tests.controller.real.proving [--part NAME] [--runs 50]`: states, lost nodes and memory, gates, kills at
+every point, slurmctld stopped and started at every step, the token revoked at every step, two controllers, the wait
+of requeued jobs. Ends with 1 when something came out otherwise than intended, and says what. About half an hour on
+two processors.
 """
 
 import argparse
@@ -16,6 +17,7 @@ from pathlib import Path
 from statistics import median
 
 from lab.slurm.cluster import SlurmCluster
+from lab.slurm.layout import CGROUPS
 from tests.controller.real import series
 from tests.controller.real.series import STEPS, Told
 from tests.controller.real.starting import CLOSED_GATES
@@ -57,6 +59,20 @@ def states(lab: SlurmCluster, folder: Path, runs: int) -> str:
         partial(series.state_story, lab, folder / f"{start.made}-{kind[-9:]}", start, kind) for start, kind in lines
     ]
     return played("Starting states × advice", stories)
+
+
+def losses(lab: SlurmCluster, folder: Path, runs: int) -> str:
+    """Lost nodes, memory and room, really: one after the other, for each takes something from its neighbours."""
+    stories = [
+        partial(series.state_story, lab, folder / f"{start.made}-{kind[-9:]}", start, kind)
+        for start, kind in series.makeable(quick=False, loss=True)
+    ]
+    left_out = "" if CGROUPS.is_dir() else f"\n\nNot played: out of memory, for which there is no {CGROUPS} here."
+    old, series.AT_ONCE = series.AT_ONCE, 1
+    try:
+        return played("Lost nodes, memory and room × advice", stories) + left_out
+    finally:
+        series.AT_ONCE = old
 
 
 def gates(lab: SlurmCluster, folder: Path, runs: int) -> str:
@@ -159,6 +175,7 @@ def waits(lab: SlurmCluster, folder: Path, runs: int) -> str:
 
 PARTS: dict[str, Part] = {
     "states": states,
+    "losses": losses,
     "gates": gates,
     "kills": kills,
     "outages": outages,
@@ -178,7 +195,8 @@ def main() -> int:
     for name in options.part or PARTS:
         with tempfile.TemporaryDirectory(prefix="rk-", ignore_cleanup_errors=True) as folder:
             Path(folder).chmod(0o755)
-            with series.cluster(Path(folder)) as lab:
+            begun = series.losing_cluster if name == "losses" else series.cluster
+            with begun(Path(folder)) as lab:
                 try:
                     print(PARTS[name](lab, Path(folder) / "w", options.runs), end="\n\n", flush=True)
                 except Wrong as wrong:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from lab.slurm.cluster import SlurmCluster
-from lab.slurm.layout import Layout, free_base_port
+from lab.slurm.layout import CGROUPS, Layout, Partition, free_base_port
 from schedulers.states import JobState
 from tests.controller.advisor import TOKEN
 from tests.controller.real.making import MADE, Making
@@ -39,6 +39,24 @@ def cluster(folder: Path) -> Iterator[SlurmCluster]:
     """A private Slurm with eight nodes, and with Slurm's own wait of two minutes after a requeue."""
     layout = Layout(
         folder=folder / "c", base_port=free_base_port(), nodes=8, accounting=False, cred_expire=120, ssh=False
+    )
+    with SlurmCluster(layout) as running:
+        yield running
+
+
+@contextlib.contextmanager
+def losing_cluster(folder: Path) -> Iterator[SlurmCluster]:
+    """One on which jobs lose their node, their memory, or their place: a partition's jobs to those of `urgent`."""
+    cheap = Partition("cheap", ("n04",), "PriorityTier=0 PreemptMode=CANCEL")
+    layout = Layout(
+        folder=folder / "c",
+        base_port=free_base_port(),
+        nodes=8,
+        accounting=False,
+        cred_expire=120,
+        memory_limits=CGROUPS.is_dir(),
+        preemption=True,
+        partitions=(cheap,),
     )
     with SlurmCluster(layout) as running:
         yield running
@@ -202,12 +220,13 @@ def slurmctld_away(lab: SlurmCluster, worlds: Sequence[World]) -> None:
     lab.up("slurmctld")
 
 
-def makeable(quick: bool) -> list[tuple[Start, str]]:
-    """Lines of the table that can be played here."""
+def makeable(quick: bool, loss: bool = False) -> list[tuple[Start, str]]:
+    """Lines of the table that can be played here; with `loss` those of a cluster of their own."""
     return [
         (start, kind)
         for start in STARTS
-        if start.made and not (quick and start.slow)
+        if start.made and start.loss is loss and (start.made != "out_of_memory" or CGROUPS.is_dir())
+        if not (quick and start.slow)
         for kind in start.then
         if kind not in start.passes
         if not quick or kind == RESTART or start.then[kind][0]

@@ -46,7 +46,12 @@ REFUSED, CLOSED, CANCELLED = left("REFUSED_BY_SCHEDULER"), left("GATE_CLOSED"), 
 
 @dataclass(frozen=True)
 class Start:
-    """One starting state. `made`: how it is made on a real Slurm (`making.py`); "" where it cannot be made here."""
+    """One starting state. `made`: how it is made on a real Slurm (`making.py`); "" where it cannot be made.
+
+    That is: a job that may be requeued, and is NODE_FAIL or BOOT_FAIL all the same. Slurm 22.05 requeues such a job
+    by itself when its node is lost or does not boot, and one that forbids it is NODE_FAIL in both cases; afterwards
+    it takes no `Requeue=1` any more. Other versions may do otherwise.
+    """
 
     name: str
     job: dict[str, Any]
@@ -56,6 +61,7 @@ class Start:
     slow: bool = False
     short: bool = False  # of the nodes it needs once ours are excluded
     becomes: S | None = None  # by itself, after a few seconds
+    loss: bool = False  # made on a cluster of its own, one after the other: it takes nodes or room from other jobs
     passes: tuple[str, ...] = ()  # advice whose answer depends on whether it has become so already
 
 
@@ -65,6 +71,7 @@ SINGLETON = {
 }
 UNTOUCHED = {RESTART: NOTHING, BARE: NOTHING, STOP: NOTHING, GO: CLOSED}
 ENDED_WELL = {STOP: ((), ALREADY), GO: ((), ALREADY)}
+REQUEUED_THEN = {RESTART: (("exclude BAD",), ALREADY), BARE: ((), ALREADY), STOP: LATER, GO: LATER}
 HELD_BY_OTHERS = {RESTART: CLOSED, BARE: CLOSED, STOP: LATER, GO: LATER}
 
 STARTS = (
@@ -73,15 +80,18 @@ STARTS = (
           "running"),
     Start("it has failed", {}, FAILED_THEN, "failed"),
     Start("its node was lost", {"state": S.NODE_FAIL}, FAILED_THEN),
-    Start("it ran out of memory", {"state": S.OUT_OF_MEMORY}, FAILED_THEN),
+    Start("its node was lost, and it forbade a requeue", {"state": S.NODE_FAIL, "requeue_allowed": False},
+          {RESTART: REFUSED, BARE: REFUSED, **ENDED_WELL}, "node_fail", loss=True),
+    Start("its node was lost, and Slurm requeued it", {"state": S.PENDING, "restarts": 1}, REQUEUED_THEN,
+          "node_lost", loss=True),
+    Start("it ran out of memory", {"state": S.OUT_OF_MEMORY}, FAILED_THEN, "out_of_memory", loss=True),
     Start("its nodes did not boot", {"state": S.BOOT_FAIL}, FAILED_THEN),
     Start("it is still ending", {"state": S.COMPLETING},
           {RESTART: NOTHING, BARE: NOTHING, STOP: NOTHING, GO: ((), ALREADY)}),
     Start("it is still ending, as its user cancelled it", {"state": S.COMPLETING},
           {RESTART: CANCELLED, BARE: CANCELLED, STOP: ((), ALREADY), GO: ((), ALREADY)}, "ending",
           becomes=S.CANCELLED, passes=(GO,)),
-    Start("Slurm requeued it, and it waits", {"state": S.PENDING, "restarts": 1},
-          {RESTART: (("exclude BAD",), ALREADY), BARE: ((), ALREADY), STOP: LATER, GO: LATER}, "requeued"),
+    Start("Slurm requeued it, and it waits", {"state": S.PENDING, "restarts": 1}, REQUEUED_THEN, "requeued"),
     Start("Slurm requeued it, and it runs again on the node", {"state": S.RUNNING, "restarts": 1},
           {RESTART: REFUSED, BARE: ((), ALREADY), STOP: LATER, GO: LATER}, "running_again"),
     Start("somebody requeued and held it", {"state": S.HELD, "restarts": 1, "reason": "job requeued in held state"},
@@ -116,7 +126,10 @@ STARTS = (
           {RESTART: CANCELLED, BARE: CANCELLED, STOP: ((), ALREADY), GO: CANCELLED}, "cancelled"),
     Start("its time was over", {"state": S.TIMEOUT}, {RESTART: CLOSED, BARE: CLOSED, **ENDED_WELL}, "timeout",
           slow=True),
-    Start("it was preempted", {"state": S.PREEMPTED}, {RESTART: CLOSED, BARE: CLOSED, **ENDED_WELL}),
+    Start("it was preempted", {"state": S.PREEMPTED}, {RESTART: CLOSED, BARE: CLOSED, **ENDED_WELL},
+          "preempted", loss=True),
+    Start("it was preempted, and Slurm requeued it", {"state": S.PENDING, "restarts": 1}, REQUEUED_THEN,
+          "preempted_requeued", loss=True),
 )  # fmt: skip
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from lab.slurm.cluster import SlurmCluster
 from tests.controller.real import series
-from tests.controller.real.starting import RESTART, STARTS
+from tests.controller.real.starting import BARE, RESTART, STARTS
 
 pytestmark = [pytest.mark.slurm, pytest.mark.timeout(300)]
 SHORT = {
@@ -31,6 +31,16 @@ def test_states(lab: SlurmCluster, tmp_path: Path) -> None:
     (successor,) = [start for start in STARTS if start.made == "successor"]
     stories.append(partial(series.state_story, lab, tmp_path / "successor", successor, "release"))
     assert len(series.at_once(stories)) == len(SHORT) + 1
+
+
+def test_a_lost_node_and_a_lost_place(tmp_path: Path) -> None:
+    """Out of memory, which only some machines can do, is played by `./run proof`."""
+    with tempfile.TemporaryDirectory(prefix="rk-", ignore_cleanup_errors=True) as folder:
+        Path(folder).chmod(0o755)
+        with series.losing_cluster(Path(folder)) as lab:
+            for made, kind in (("node_fail", RESTART), ("preempted", RESTART), ("preempted_requeued", BARE)):
+                (start,) = [start for start in STARTS if start.made == made]
+                series.state_story(lab, tmp_path / made, start, kind)
 
 
 def test_a_closed_gate(lab: SlurmCluster, tmp_path: Path) -> None:

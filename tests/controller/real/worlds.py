@@ -102,7 +102,7 @@ class World:
         assert row.submitted_at is not None
         usual = {
             "attemptIndex": 0,
-            "partition": "main",
+            "partition": row.partition,
             "user": row.user,
             "nodeConstraints": {"excludedNodes": [bad]},
             "notBefore": wire(now),
