@@ -4,13 +4,10 @@ from collections.abc import Callable
 from functools import partial
 
 from controller.advice import Advice, Disposition
-from controller.client import Advisor, AdvisorError, Rejected
-from controller.clock import Clock
+from controller.client import AdvisorError, Rejected
 from controller.entries import Action, Entry, Outcome
-from controller.journal import Journal
-from controller.plain import Voice
+from controller.means import Means
 from controller.rows import START_AFTER, Step
-from controller.standing import Standing
 from controller.view import View
 from schedulers.port import Garbled, Refused, Scheduler, SchedulerError, Unreachable
 
@@ -29,22 +26,13 @@ MILESTONES = {
 class Hands:
     """Carries out steps. Raises `BadJournal` where the journal cannot be written, and has then done nothing."""
 
-    def __init__(
-        self,
-        scheduler: Scheduler,
-        journal: Journal,
-        *,
-        advisor: Advisor,
-        clock: Clock,
-        standing: Standing,
-        voice: Voice,
-    ) -> None:
-        self._scheduler = scheduler
-        self._advisor = advisor
-        self._journal = journal
-        self._clock = clock
-        self._standing = standing
-        self._voice = voice
+    def __init__(self, means: Means) -> None:
+        self._scheduler = means.scheduler
+        self._advisor = means.advisor
+        self._journal = means.journal
+        self._clock = means.clock
+        self._standing = means.standing
+        self._voice = means.voice
 
     def act(self, view: View, step: Step, looked_at: float) -> bool:
         """Send the step's command; returns whether it may have had an effect, so that a look is due."""

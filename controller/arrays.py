@@ -8,16 +8,13 @@ the scheduler gives up on the tasks because of it. Level-triggered: what the sch
 
 from dataclasses import dataclass, replace
 
-from controller.client import Advisor, AdvisorError
-from controller.clock import Clock
+from controller.client import AdvisorError
 from controller.config import Settings
 from controller.entries import Spread
 from controller.gates import Gate, carry_gate, own_gate
-from controller.journal import Journal
-from controller.plain import Voice
-from controller.standing import Standing
+from controller.means import Means
 from controller.view import MOST_TRIES, Missing, View
-from schedulers.port import NoSuchJob, Scheduler, SchedulerError, WaitingTasks
+from schedulers.port import NoSuchJob, SchedulerError, WaitingTasks
 
 REST_SECONDS = 30.0  # between two looks at one array
 LOOK_AFTER_SECONDS = 5.0  # a command; a hung scheduler carries it out late
@@ -44,24 +41,14 @@ class Change:
 class Arrays:
     """The waiting tasks of all arrays whose failed tasks were restarted without a node."""
 
-    def __init__(
-        self,
-        settings: Settings,
-        scheduler: Scheduler,
-        advisor: Advisor,
-        journal: Journal,
-        *,
-        clock: Clock,
-        standing: Standing,
-        voice: Voice,
-    ) -> None:
+    def __init__(self, settings: Settings, means: Means) -> None:
         self._settings = settings
-        self._scheduler = scheduler
-        self._advisor = advisor
-        self._journal = journal
-        self._clock = clock
-        self._standing = standing
-        self._voice = voice
+        self._scheduler = means.scheduler
+        self._advisor = means.advisor
+        self._journal = means.journal
+        self._clock = means.clock
+        self._standing = means.standing
+        self._voice = means.voice
         self._again: dict[Key, float] = {}
         self._not_found: dict[Key, int] = {}
         self._tries: dict[tuple[Key, Change], int] = {}

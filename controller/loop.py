@@ -19,6 +19,7 @@ from controller.gates import Gate, carry_gate, mark_gate, own_gate, partition_ga
 from controller.installation import Installation
 from controller.journal import BadJournal, Journal
 from controller.listing import Listings, Source
+from controller.means import Means
 from controller.plain import Voice
 from controller.rows import Step
 from controller.standing import Standing
@@ -55,14 +56,13 @@ class Controller:
         self._voice = voice
         self._own = own_gate(settings.controller, settings.environment)
         self.standing = Standing(advisor, clock, settings.controller.holder, journal.memory.fence, voice)
-        self._hands = Hands(scheduler, journal, advisor=advisor, clock=clock, standing=self.standing, voice=voice)
+        means = Means(scheduler, advisor, journal, clock, self.standing, voice)
+        self._hands = Hands(means)
         self._listings = Listings(scheduler, clock, voice, source)
         self._installation = Installation(scheduler, clock, voice)
         self._out_of_sight = False  # whether the scheduler gave no answer in this pass
         self._looked_at: dict[tuple[str, int], float] = {}
-        self._arrays = Arrays(
-            settings, scheduler, advisor, journal, clock=clock, standing=self.standing, voice=voice
-        )
+        self._arrays = Arrays(settings, means)
         self._looks = LOOKS_PER_SECOND
         self._looks_at = clock.monotonic()
         self._not_found: dict[int, int] = {}
