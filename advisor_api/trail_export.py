@@ -71,9 +71,13 @@ def _words(rows: QuerySet[AuditEvent], names: Pseudonyms | None) -> Iterator[Wor
 
 
 def _events(rows: QuerySet[AuditEvent]) -> Iterator[AuditEvent]:
-    """Page by page from the last one on: the client of MariaDB would keep all rows of one query in memory."""
+    """Page by page from the last one on: the client of MariaDB would keep all rows of one query in memory.
+
+    The numbers first, as in `page_of`: else each page would walk over all before it.
+    """
     ordered, place = rows.order_by(*ORDER), Q()
-    while page := list(ordered.filter(place)[:PAGE]):
+    while numbers := list(ordered.filter(place).values_list("pk", flat=True)[:PAGE]):
+        page = list(ordered.filter(pk__in=numbers))
         yield from page
         last = page[-1]
         place = Q(at__gte=last.at) & (Q(at__gt=last.at) | Q(pk__gt=last.pk))

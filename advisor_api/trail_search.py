@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
-from django.db.models import QuerySet
+from django.db.models import Max, QuerySet
 from django.db.models.functions import Coalesce
 
 from advisor_api.trail_reading import PRODUCED
-from audit.models import AuditEvent
+from audit.models import AuditArchive, AuditEvent
 
 ORDER = ("at", "pk")
 
@@ -54,6 +54,20 @@ EXACT = (
     "level",
     "trace_id",
 )
+
+
+def order_of(filters: Filters) -> tuple[str, ...]:
+    """The keys of a page: time and number; of one job or attempt the number alone.
+
+    Their indexes hold the number and not our time, and the two differ by the seconds of a slow transaction at most.
+    """
+    return ("pk",) if filters.job_number is not None or filters.heimdall_job_id is not None else ORDER
+
+
+def archived_before(cluster: str) -> datetime | None:
+    """Our time of the last event that has left the table for the archive: a search finds none up to there."""
+    found: datetime | None = AuditArchive.objects.filter(cluster=cluster).aggregate(last=Max("last_at"))["last"]
+    return found
 
 
 def search(cluster: str, filters: Filters) -> QuerySet[AuditEvent]:

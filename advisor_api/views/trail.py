@@ -15,13 +15,13 @@ from advisor_api.authentication import READERS, Roles
 from advisor_api.paging import binding, page_of, read_token
 from advisor_api.pseudonyms import pseudonyms_for
 from advisor_api.trail_export import FORMATS
-from advisor_api.trail_search import ORDER, search
+from advisor_api.trail_search import archived_before, order_of, search
 from advisor_api.views.door import Door, clock
-from advisor_api.wire import events as wire
 from advisor_api.wire import trail
 from advisor_api.wire.errors import answers
 
 PAGING = {"cursor", "limit"}
+ARCHIVED = "X-Rekindle-Archived-Before"
 CHUNK = 64 * 1024  # characters sent at once
 
 
@@ -31,22 +31,25 @@ class Trail(Door):
     roles: ClassVar[dict[str, Roles]] = {"GET": READERS}
 
     @extend_schema(
-        parameters=[trail.TrailQuery], responses=answers({200: wire.EventsAnswer}, 404), operation_id="searchTrail"
+        parameters=[trail.TrailQuery], responses=answers({200: trail.TrailAnswer}, 404), operation_id="searchTrail"
     )
     def get(self, request: Request) -> Response:
         """Events by job, attempt, node, user, pattern, action, actor, type, level and time."""
         asked, cluster = self.asked(trail.TrailQuery), self.cluster()
         kept = {name: value for name, value in asked.items() if name not in PAGING}
         of = binding("trail", {**kept, "cluster": cluster.name})
+        filters = trail.filters_of(asked)
         page = page_of(
-            search(cluster.name, trail.filters_of(asked)),
+            search(cluster.name, filters),
             read_token(asked["cursor"], of),
             asked["limit"],
             bound_to=of,
-            keys=ORDER,
+            keys=order_of(filters),
             descending=asked["sortBy"].endswith(":desc"),
+            numbers_first=True,
         )
-        return self.answer(wire.EventsAnswer, {"items": page.rows, "cursor": page.next_token})
+        content = {"items": page.rows, "cursor": page.next_token, "archivedBefore": archived_before(cluster.name)}
+        return self.answer(trail.TrailAnswer, content)
 
 
 class TrailExport(Door):
@@ -62,7 +65,10 @@ class TrailExport(Door):
         operation_id="exportTrail",
     )
     def get(self, request: Request) -> StreamingHttpResponse:
-        """All events that fit, oldest first, as JSON Lines or CSV."""
+        """All events that fit, oldest first, as JSON Lines or CSV.
+
+        Where older ones are in the archive, the header `X-Rekindle-Archived-Before` says up to when.
+        """
         asked, cluster, now = self.asked(trail.ExportQuery), self.cluster(), clock()
         rows = search(cluster.name, trail.filters_of(asked)).filter(at__lt=now)
         content_type, lines_of = FORMATS[asked["fileFormat"]]
@@ -70,11 +76,16 @@ class TrailExport(Door):
         content: Any = _chunks(lines)
         if isinstance(request._request, ASGIRequest):  # which would collect all of them first
             content = _one_after_the_other(content)
+        headers = {} if (archived := archived_before(cluster.name)) is None else {ARCHIVED: archived.isoformat()}
         name = f"{cluster.name}-trail-{now:%Y%m%dT%H%M%SZ}.{asked['fileFormat']}"
         return StreamingHttpResponse(
             content,
             content_type=content_type,
-            headers={"Content-Disposition": f'attachment; filename="{name}"', "X-Accel-Buffering": "no"},
+            headers={
+                "Content-Disposition": f'attachment; filename="{name}"',
+                "X-Accel-Buffering": "no",
+                **headers,
+            },
         )
 
 

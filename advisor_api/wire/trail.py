@@ -6,7 +6,7 @@ from rest_framework import serializers
 
 from advisor_api.trail_export import FORMATS
 from advisor_api.trail_search import Filters
-from advisor_api.wire.events import LEVELS
+from advisor_api.wire.events import LEVELS, EventsAnswer
 from advisor_api.wire.fields import Form, Int64, WireChoice
 from audit.actor_kind import ActorKind
 from audit.event_type import EventType
@@ -50,6 +50,12 @@ class ExportQuery(TrailFilters):
 
     fileFormat = serializers.ChoiceField(choices=sorted(FORMATS), default="jsonl")
     pseudonyms = serializers.BooleanField(default=False, help_text="Names of people become keyed hashes.")
+
+
+class TrailAnswer(EventsAnswer):
+    """A page of the trail. Older events than `archivedBefore` are in the site's archive, and not found here."""
+
+    archivedBefore = serializers.DateTimeField(allow_null=True)
 
 
 def filters_of(asked: dict[str, Any]) -> Filters:

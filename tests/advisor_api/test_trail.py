@@ -19,7 +19,7 @@ from advisor_api.trail_export import COLUMNS
 from audit.actor_kind import ActorKind
 from audit.event_type import EventType
 from audit.level import Level
-from audit.models import AuditEvent
+from audit.models import AuditArchive, AuditEvent
 from audit.trail import Actor, Entry, Subject, record
 from tests.advisor_api.conftest import Api
 from tests.advisor_api.world import a_job, an_attempt
@@ -201,3 +201,41 @@ def test_under_asgi_the_pages_come_one_after_the_other(api: Api, monkeypatch: py
         return b"".join([chunk async for chunk in answer])
 
     assert len(asyncio.run(ask()).splitlines()) == 5
+
+
+def test_it_is_said_that_older_events_are_in_the_archive(api: Api) -> None:
+    write(sentence="young")
+    assert api.get(PATH).json["archivedBefore"] is None
+    said = {
+        "before": "0" * 64,
+        "digest": "0" * 64,
+        "file_digest": "0" * 64,
+        "size": 1,
+        "key_id": "k",
+        "signature": "s",
+    }
+    for cluster, seq, days in (("demo", 1, 9), ("demo", 4, 7), ("second", 1, 1)):
+        at = WHEN - timedelta(days=days)
+        spans = {"first_seq": seq, "last_seq": seq + 2, "first_at": at, "last_at": at, "at": WHEN, "file": "x"}
+        AuditArchive.objects.create(cluster=cluster, **spans, **said)
+    assert api.get(PATH).json["archivedBefore"] == "2026-11-22T10:00:00Z"
+    secret = {"Authorization": f"Bearer {api.secrets['viewer']}"}
+    answer = Client().get(f"{PATH}:export", headers=secret)
+    assert answer["X-Rekindle-Archived-Before"] == "2026-11-22T10:00:00+00:00"
+    said_beside = io.StringIO()
+    call_command("export_trail", "demo", stdout=io.StringIO(), stderr=said_beside)
+    assert "Events up to 2026-11-22 10:00:00 UTC are in the archive" in said_beside.getvalue()
+    call_command("export_trail", "third", stdout=io.StringIO(), stderr=(none := io.StringIO()))
+    assert none.getvalue() == ""
+
+
+def test_an_attempt_s_pages_meet(api: Api) -> None:
+    for number in range(7):
+        write(sentence=str(number), heimdall_job_id=ID, job_number=7)
+    for query in (f"heimdallJobId={ID}", "jobId=7"):
+        seen, cursor = [], ""
+        for _page in range(4):
+            answer = api.get(f"{PATH}?{query}&limit=2&cursor={cursor}").json
+            seen += [one["sentence"] for one in answer["items"]]
+            cursor = answer["cursor"]
+        assert (seen, cursor) == (list("6543210"), "")

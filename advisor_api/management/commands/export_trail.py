@@ -10,7 +10,7 @@ from rest_framework.exceptions import ValidationError
 from advisor_api.errors import first_mistake
 from advisor_api.pseudonyms import pseudonyms_for
 from advisor_api.trail_export import FORMATS
-from advisor_api.trail_search import search
+from advisor_api.trail_search import archived_before, search
 from advisor_api.wire.trail import TrailFilters, filters_of
 
 WORDS = ("node", "user", "pattern", "action", "actor", "actorKind", "eventType", "eventLevel", "traceId")
@@ -42,6 +42,10 @@ class Command(BaseCommand):
             raise CommandError(first_mistake(form.errors)) from None
         now = timezone.now()
         rows = search(options["cluster"], filters_of(form.validated_data)).filter(at__lt=now)
+        if (archived := archived_before(options["cluster"])) is not None:
+            self.stderr.write(
+                f"Events up to {archived:%Y-%m-%d %H:%M:%S} UTC are in the archive and not in this export."
+            )
         _type, lines_of = FORMATS[options["format"]]
         for line in lines_of(rows, pseudonyms_for(options["cluster"]) if options["pseudonyms"] else None):
             self.stdout.write(line, ending="")
