@@ -295,22 +295,24 @@ def rotation() -> dict[str, Any]:
     return {"answers": answers, "stored": ApiToken.objects.filter(clusters__name="rotation").count()}
 
 
-def stale_generation() -> dict[str, Any]:
+def stale_generation() -> list[dict[str, Any]]:
     """Controllers begin with an advice while a newer verdict would replace it: one of both comes to nothing."""
-    cluster = a_cluster("stale")
+    return [_stale(f"stale-{at}", deciders) for at, deciders in enumerate((1, 1, 3, 5))]
+
+
+def _stale(name: str, deciders: int) -> dict[str, Any]:
+    cluster = a_cluster(name)
     advice = an_advice(cluster, now=timezone.now())
     newer = a_verdict(advice.attempt, timezone.now(), implicated=[culprit("n02")], fingerprint="f-newer")
     source = Source(cluster, CONTROLLER, may_act=True)
 
     def act(number: int) -> str:
         now = timezone.now()
-        if number % 2:
+        if number < deciders:
             return f"decided {decide(newer, now) is not None}"
         payload = {"generation": "1", "action": "requeue"}
-        micros = int(now.timestamp() * 1_000_000)
-        told = Reported(
-            advice.attempt.heimdall_id, "controller", "intent", Level.INFO, payload, micros, f"i{number}"
-        )
+        micros, key = int(now.timestamp() * 1_000_000), f"{advice.pk}-{number}"
+        told = Reported(advice.attempt.heimdall_id, "controller", "intent", Level.INFO, payload, micros, key)
         return f"begun {take_in(source, [told], now).accepted}"
 
     answers = at_once(act)
