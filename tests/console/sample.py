@@ -152,6 +152,18 @@ def attempt(of: Job, index: int, state: JobState, now: datetime, **more: object)
     return made
 
 
+def to_come(cluster: Cluster, now: datetime) -> Advice:
+    """A restart of job 500 that the controller carries out in two minutes."""
+    of = job(cluster, 500, now, name="<b>bold</b>")
+    failed = attempt(of, 0, JobState.FAILED, now)
+    return Advice.objects.create(
+        attempt=failed, generation=1, operation=Operation.RESTART, excluded_nodes=["n02"], rule="named_node",
+        because="n02 is named by a proved cause", mode_at_decision=Mode.ACTION,
+        not_before=now + timedelta(minutes=2), hold_until=now + timedelta(minutes=5),
+        expires_at=now + timedelta(minutes=15), created_at=now, state=AdviceState.PENDING, state_at=now,
+    )  # fmt: skip
+
+
 def event(
     at: datetime, kind: EventType, of: Attempt, sentence: str, actor: Actor = DETECTOR, **more: object
 ) -> AuditEvent:

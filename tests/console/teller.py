@@ -1,10 +1,12 @@
 """Writes into the database of a running site, as another process would. One command a line, one answer a line.
 
 `link USER` gives the path of a one-time sign-in; `event KIND SENTENCE` adds an event to job 4711-1; `step N` moves
-its progress; `incidents` opens some;
+its progress; `to_come` adds advice that is carried out in two minutes; `incidents` opens some;
+`everything` makes one of each thing that pages speak of, and `addresses` names the pages that then can be opened;
 `end` closes every session.
 """
 
+import json
 import os
 import sys
 
@@ -22,8 +24,10 @@ def main() -> None:
     from django.utils import timezone
 
     from audit.event_type import EventType
+    from benchmarks.console_addresses import addresses
     from console.sign_in_links import make_link
     from tests.console import sample
+    from tests.console.everything import make_everything
     from tests.console.incident_rows import tell_of_incidents
     from workloads.models import Attempt
 
@@ -42,8 +46,14 @@ def main() -> None:
             sample.event(now, EventType(kind), running, sentence)
         elif verb == "step":
             Attempt.objects.filter(pk=running.pk).update(last_step=int(rest), last_step_at=now, changed_at=now)
+        elif verb == "to_come":
+            sample.to_come(running.job.cluster, now)
         elif verb == "incidents":
             tell_of_incidents(now)
+        elif verb == "everything":
+            make_everything(now)
+        elif verb == "addresses":
+            answer = json.dumps({name: path for name, path in addresses() if not name.startswith("panel ")})
         elif verb == "end":
             Session.objects.all().delete()
         print(answer, flush=True)

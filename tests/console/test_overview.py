@@ -9,7 +9,6 @@ from django.utils import timezone
 
 from advisor_api.models import Advice, ControllerLease, Exclusion, Pause
 from advisor_api.policy.advice_state import AdviceState
-from advisor_api.policy.operation import Operation
 from audit.event_type import EventType
 from audit.models import AuditEvent
 from console.counts import counts_of
@@ -18,24 +17,15 @@ from console.job_wanted import Wanted
 from console.next_steps import StepKind, next_steps
 from detectors.models import Verdict
 from tests.console import sample
-from tests.console.sample import JobState, Sample
+from tests.console.sample import Sample
 from workloads.mode import Mode
 from workloads.models import Cluster
-from workloads.opt_in import OptIn
 
 
 @pytest.fixture
 def to_come(rows: Sample, now: datetime) -> Advice:
     """A restart that the controller carries out in two minutes."""
-    of = sample.job(rows.cluster, 500, now, name="<b>bold</b>", opt_in=OptIn(mode=Mode.ACTION).stored())
-    failed = sample.attempt(of, 0, JobState.FAILED, now)
-    return Advice.objects.create(
-        attempt=failed, generation=1, operation=Operation.RESTART, excluded_nodes=["n02"], rule="named_node",
-        because="n02 is named by a proved cause", mode_at_decision=Mode.ACTION,
-        not_before=now + timedelta(minutes=2), hold_until=now + timedelta(minutes=5),
-        expires_at=now + timedelta(minutes=15), created_at=now,
-        state=AdviceState.PENDING, state_at=now,
-    )  # fmt: skip
+    return sample.to_come(rows.cluster, now)
 
 
 def said(now: datetime) -> list[tuple[StepKind, str]]:
