@@ -13,6 +13,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from advisor_api.refusals import Bad
+from audit.masking import masked
 from detectors.health_events import Told
 
 MOST_EVENTS = 500  # in one request
@@ -165,7 +166,7 @@ def _text(row: Mapping[str, Any], name: str, place: str, limit: int, *, needed: 
         raise Bad(f"{_at(place, name)}: must be a text.")
     if needed and not value.strip():
         raise Bad(f"{_at(place, name)}: is needed.")
-    return value.strip()[:limit]
+    return masked(value.strip()[: 2 * limit])[:limit]
 
 
 def _texts(row: Mapping[str, Any], name: str, place: str) -> dict[str, str]:
@@ -177,7 +178,7 @@ def _texts(row: Mapping[str, Any], name: str, place: str) -> dict[str, str]:
     for key, text in found.items():
         if not isinstance(text, str):
             raise Bad(f"{_at(place, name)}.{str(key)[:64]}: must be a text.")
-    return {str(key): str(text) for key, text in found.items()}
+    return {str(key): masked(str(text)) for key, text in found.items()}
 
 
 def _flag(row: Mapping[str, Any], name: str, place: str) -> bool:
@@ -195,7 +196,7 @@ def _codes(row: Mapping[str, Any], name: str, place: str) -> tuple[str, ...]:
         isinstance(code, str | int) and not isinstance(code, bool) for code in value
     ):
         raise Bad(f"{_at(place, name)}: must be a list of codes.")
-    return tuple(str(code)[:CODE] for code in value[:CODES])
+    return tuple(masked(str(code))[:CODE] for code in value[:CODES])
 
 
 def _entity(row: Mapping[str, Any], place: str) -> str:
@@ -218,7 +219,7 @@ def _advised(value: Any, place: str) -> str:
         return ADVICE.get(value, "UNKNOWN")
     if value is not None and not isinstance(value, str):
         raise Bad(f"{place}: must be a name or a number.")
-    return (value or "")[:ADVISED]
+    return masked(value or "")[:ADVISED]
 
 
 def _node(name: str, place: str, field: str) -> str:

@@ -15,6 +15,7 @@ from advisor_api.policy.scheduler_action import SchedulerAction
 from advisor_api.policy.weights import HALF_LIFE_SECONDS, PERSON, weight
 from advisor_api.token_role import TokenRole
 from advisor_api.validators import policy_values
+from audit.masked_fields import MaskedCharField, MaskedJSONField
 from detectors.models import Verdict
 from workloads.mode import Mode
 from workloads.models import Attempt, Cluster
@@ -39,7 +40,7 @@ class PolicyVersion(models.Model):
         max_length=64, blank=True, default="", help_text="Whose jobs on the cluster. Empty: all."
     )
     values = models.JSONField(default=dict, blank=True, validators=[policy_values])
-    note = models.CharField(max_length=500, blank=True, default="")
+    note = MaskedCharField(max_length=500, blank=True, default="")
     created_at = models.DateTimeField()
     created_by = models.CharField(max_length=128, blank=True, default="")
 
@@ -66,7 +67,7 @@ class PolicyActivation(models.Model):
     version = models.ForeignKey(
         PolicyVersion, null=True, blank=True, on_delete=models.CASCADE, related_name="activations"
     )
-    reason = models.CharField(max_length=500)
+    reason = MaskedCharField(max_length=500)
     activated_at = models.DateTimeField()
     activated_by = models.CharField(max_length=128)
 
@@ -89,7 +90,7 @@ class Advice(models.Model):
     operation = models.CharField(max_length=16, choices=Operation.choices())
     excluded_nodes = models.JSONField(default=list)
     rule = models.CharField(max_length=64)
-    because = models.CharField(max_length=1000)
+    because = MaskedCharField(max_length=1000)
     facts = models.JSONField(default=dict)
     trace = models.JSONField(default=list, help_text="Every rule that was looked at, with what it said.")
     mode_at_decision = models.CharField(max_length=8, choices=Mode.choices())
@@ -126,7 +127,7 @@ class LeftAlone(models.Model):
     operation = models.CharField(max_length=16, blank=True, choices=[("", "Nothing"), *Operation.choices()])
     excluded_nodes = models.JSONField(default=list)
     rule = models.CharField(max_length=64)
-    because = models.CharField(max_length=1000)
+    because = MaskedCharField(max_length=1000)
     facts = models.JSONField(default=dict)
     decided_at = models.DateTimeField(db_index=True)
 
@@ -187,7 +188,7 @@ class Exclusion(models.Model):
     uuid = models.UUIDField(default=uuid.uuid4, unique=True, editable=False)
     cluster = models.ForeignKey(Cluster, on_delete=models.CASCADE, related_name="exclusions")
     node = models.CharField(max_length=255)
-    reason = models.CharField(max_length=1000)
+    reason = MaskedCharField(max_length=1000)
     owner = models.CharField(max_length=128)
     verdict_id = models.UUIDField(null=True, blank=True)
     confidence = models.FloatField(default=PERSON, help_text="How sure the verdict is of this node; a person: 1.")
@@ -221,7 +222,7 @@ class Pause(models.Model):
         choices=[("cluster", "Cluster"), ("partition", "Partition"), ("user", "User"), ("job", "Job number")],
     )
     value = models.CharField(max_length=128, blank=True, default="")
-    reason = models.CharField(max_length=1000)
+    reason = MaskedCharField(max_length=1000)
     owner = models.CharField(max_length=128)
     since = models.DateTimeField()
     until = models.DateTimeField(db_index=True)
@@ -270,8 +271,8 @@ class JobReport(models.Model):
 
     attempt = models.OneToOneField(Attempt, on_delete=models.CASCADE, related_name="report")
     gpu_count_per_node = models.PositiveIntegerField(default=0)
-    node_constraints = models.JSONField(default=dict)
-    additional_properties = models.JSONField(default=dict)
+    node_constraints = MaskedJSONField(default=dict)
+    additional_properties = MaskedJSONField(default=dict)
     reported_by = models.CharField(max_length=128)
     reported_at = models.DateTimeField()
 

@@ -10,6 +10,7 @@ from advisor_api.notifying.wording import unknown_names
 from advisor_api.outgoing import Outgoing
 from advisor_api.repair_models import LONGEST_SECONDS, system_name
 from audit.level import Level
+from audit.masked_fields import MaskedCharField, MaskedJSONField, MaskedTextField
 from workloads.log_stores import credential_name, readable_by_all, store_address
 from workloads.models import Cluster
 
@@ -159,12 +160,12 @@ class Delivery(Outgoing):
     cluster = models.CharField(max_length=64, blank=True, default="")
     would = models.BooleanField(default=False, help_text="Nothing was done: monitor mode.")
     count = models.PositiveIntegerField(default=1)
-    items = models.JSONField(default=list)
+    items = MaskedJSONField(default=list)
     first_at = models.DateTimeField()
     last_at = models.DateTimeField()
     path = models.CharField(max_length=300)
-    title = models.CharField(max_length=200)
-    text = models.TextField()
+    title = MaskedCharField(max_length=200)
+    text = MaskedTextField()
     unclear = models.PositiveSmallIntegerField(default=0)
     outcome = models.CharField(max_length=9, choices=DeliveryOutcome.choices(), default="waiting")
     silence = models.ForeignKey(

@@ -10,6 +10,7 @@ from typing import Any
 
 from django.db import models, transaction
 
+from audit.masked_fields import MaskedCharField
 from audit.trail import Entry, record
 from workloads.stored_text import storable
 
@@ -28,7 +29,7 @@ class Outgoing(models.Model):
     again_at = models.DateTimeField(null=True, blank=True, help_text="When a person had it sent again.")
     outcome = models.CharField(max_length=9, default="waiting")
     over_at = models.DateTimeField(null=True, blank=True)
-    said = models.CharField(max_length=500, blank=True, default="", help_text="What came, in a sentence.")
+    said = MaskedCharField(max_length=500, blank=True, default="", help_text="What came, in a sentence.")
 
     class Meta:
         abstract = True

@@ -10,6 +10,7 @@ from django.db import IntegrityError, transaction
 from advisor_api.models import JobReport
 from advisor_api.refusals import Bad, Stale
 from audit.event_type import EventType
+from audit.masking import masked_json
 from audit.trail import Actor, Entry, record
 from schedulers.states import FINAL, WAITING, JobState
 from workloads.identity import heimdall_id
@@ -117,7 +118,7 @@ def _write(attempt: Attempt, report: Report, actor: Actor, now: datetime) -> boo
 
 
 def _words(report: Report) -> dict[str, Any]:
-    return {name: getattr(report, name) for name in WORDS}
+    return {name: masked_json(getattr(report, name)) for name in WORDS}
 
 
 def _told(attempt: Attempt, report: Report, actor: Actor) -> Entry:

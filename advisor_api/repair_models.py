@@ -7,6 +7,7 @@ from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
 
 from advisor_api.outgoing import Outgoing
+from audit.masked_fields import MaskedJSONField
 from workloads.log_stores import credential_name, readable_by_all, store_address
 from workloads.models import Cluster
 from workloads.validators import PLAIN_NAME
@@ -111,7 +112,7 @@ class RepairRecord(Outgoing):
     node = models.CharField(max_length=255)
     deed = models.CharField(max_length=8, choices=DEEDS)
     key = models.CharField(max_length=128, unique=True, help_text="The same whenever it is sent again.")
-    body = models.JSONField(default=dict)
+    body = MaskedJSONField(default=dict)
     outcome = models.CharField(max_length=9, choices=OUTCOMES, default="waiting")
 
     class Meta:

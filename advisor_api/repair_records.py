@@ -17,8 +17,8 @@ from advisor_api.repair_models import OPEN, RepairRecord, RepairSystem
 from audit.actor_kind import ActorKind
 from audit.event_type import EventType
 from audit.level import Level
+from audit.masking import masked
 from audit.trail import Actor, Entry, Subject
-from detectors.catalogue.masking import masked
 from detectors.models import Verdict
 from schedulers.states import LIVE
 from workloads.models import Attempt, Node

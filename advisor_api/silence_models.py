@@ -4,6 +4,7 @@ import uuid
 
 from django.db import models
 
+from audit.masked_fields import MaskedCharField
 from workloads.models import Cluster
 
 
@@ -19,14 +20,14 @@ class Silence(models.Model):
     signature = models.CharField(max_length=128, blank=True, default="")
     node = models.CharField(max_length=255, blank=True, default="")
     partition = models.CharField(max_length=128, blank=True, default="")
-    reason = models.CharField(max_length=500)
+    reason = MaskedCharField(max_length=500)
     owner = models.CharField(max_length=150, help_text="Whom to ask about it.")
     since = models.DateTimeField()
     until = models.DateTimeField()
     made_by = models.CharField(max_length=150)
     ended_at = models.DateTimeField(null=True, blank=True, help_text="Ended before its time.")
     ended_by = models.CharField(max_length=150, blank=True, default="")
-    end_reason = models.CharField(max_length=500, blank=True, default="")
+    end_reason = MaskedCharField(max_length=500, blank=True, default="")
 
     class Meta:
         ordering = ("-id",)

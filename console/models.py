@@ -3,6 +3,8 @@
 from django.conf import settings
 from django.db import models
 
+from audit.masked_fields import MaskedCharField
+
 
 class SignInLink(models.Model):
     """A one-time sign-in of the console: works once, until it expires."""
@@ -40,7 +42,7 @@ class SavedView(models.Model):
 
     owner = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="views")
     name = models.CharField(max_length=80)
-    query = models.CharField(max_length=1500)
+    query = MaskedCharField(max_length=1500)
     shared = models.BooleanField(default=False, db_index=True, help_text="Seen by everybody.")
     is_default = models.BooleanField(default=False, help_text="Its owner's list of jobs opens with it.")
     revision = models.PositiveIntegerField(default=1)

@@ -4,6 +4,7 @@ import uuid
 
 from django.db import models
 
+from audit.masked_fields import MaskedCharField
 from schedulers.words import Word
 from workloads.models import Attempt, Cluster
 
@@ -22,7 +23,7 @@ class IncidentNote(models.Model):
     """A remark of a person. Added, never changed."""
 
     incident = models.ForeignKey("detectors.Incident", on_delete=models.CASCADE, related_name="notes")
-    text = models.CharField(max_length=NOTE_LIMIT)
+    text = MaskedCharField(max_length=NOTE_LIMIT)
     author = models.CharField(max_length=150)
     at = models.DateTimeField()
 
@@ -47,12 +48,12 @@ class IncidentChoice(models.Model):
     target = models.ForeignKey("detectors.Incident", on_delete=models.CASCADE, related_name="choices_into")
     source_key = models.CharField(max_length=128)
     target_key = models.CharField(max_length=128)
-    reason = models.CharField(max_length=REASON_LIMIT)
+    reason = MaskedCharField(max_length=REASON_LIMIT)
     made_by = models.CharField(max_length=150)
     made_at = models.DateTimeField()
     undone_by = models.CharField(max_length=150, blank=True, default="")
     undone_at = models.DateTimeField(null=True, blank=True)
-    undone_because = models.CharField(max_length=REASON_LIMIT, blank=True, default="")
+    undone_because = MaskedCharField(max_length=REASON_LIMIT, blank=True, default="")
 
     class Meta:
         ordering = ("-id",)

@@ -8,10 +8,11 @@ from typing import Any
 from audit.actor_kind import ActorKind
 from audit.event_type import EventType
 from audit.level import Level
+from audit.masking import masked
 from audit.trail import Actor, Entry
 from detectors.catalogue.kind import AnomalyKind
 from detectors.catalogue.layer import Layer
-from detectors.catalogue.masking import masked, masked_in_place
+from detectors.catalogue.masking import masked_in_place
 from detectors.catalogue.records import Evidence, Finding
 from detectors.catalogue.role import Role
 from detectors.models import Anomaly

@@ -13,9 +13,9 @@ from django.db.models import Case, QuerySet, Value, When
 
 from audit.event_type import EventType
 from audit.level import Level
+from audit.masking import masked
 from audit.trail import Actor, Entry, Subject, record
 from detectors.attribution.told import AFTER, BEFORE
-from detectors.catalogue.masking import masked
 from detectors.models import HealthEvent
 from schedulers.states import FAILURES
 from workloads.models import Attempt, Cluster, Node

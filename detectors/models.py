@@ -7,6 +7,7 @@ from django.db import models
 import detectors.choice_models
 import detectors.provider_models
 import detectors.told_models  # noqa: F401  # their tables are this room's
+from audit.masked_fields import MaskedCharField
 from detectors.attribution.action import VerdictAction
 from detectors.attribution.evidence_status import EvidenceStatus
 from detectors.catalogue import site
@@ -105,7 +106,7 @@ class HealthEvent(models.Model):
     fatal = models.BooleanField(default=False)
     healthy = models.BooleanField(default=False)
     codes = models.JSONField(default=list, help_text="Error codes as told, e.g. 79.")
-    message = models.CharField(max_length=1000, blank=True, default="")
+    message = MaskedCharField(max_length=1000, blank=True, default="")
     advised = models.CharField(max_length=32, blank=True, default="", help_text="What its sender recommends.")
     source = models.CharField(max_length=32, help_text="Its form: nvsentinel, alertmanager or prometheus.")
     agent = models.CharField(max_length=128, blank=True, default="", help_text="Who found it.")
@@ -144,7 +145,7 @@ class SiteSignature(models.Model):
     role = models.CharField(max_length=16, choices=[(role.value, role.label) for role in site.ROLES])
     action = models.CharField(max_length=24)
     confidence = models.FloatField(default=0.7)
-    says = models.CharField(max_length=300)
+    says = MaskedCharField(max_length=300)
     pattern = models.TextField()
     unless = models.TextField(blank=True, default="")
     names = models.JSONField(default=list)
@@ -152,7 +153,7 @@ class SiteSignature(models.Model):
     must_not = models.JSONField(default=list)
     outranks = models.BooleanField(default=False)
     enabled = models.BooleanField(default=True)
-    note = models.CharField(max_length=500, help_text="Why it was added, changed or disabled.")
+    note = MaskedCharField(max_length=500, help_text="Why it was added, changed or disabled.")
     created_at = models.DateTimeField("changed at")
     created_by = models.CharField("by", max_length=150)
 
@@ -174,7 +175,7 @@ class Anomaly(models.Model):
     signature = models.CharField(max_length=128, blank=True, default="")
     layer = models.CharField(max_length=32, choices=Layer.choices(), default=Layer.UNKNOWN.value)
     role = models.CharField(max_length=16, choices=Role.choices(), default=Role.ROOT.value)
-    sentence = models.CharField(max_length=1000)
+    sentence = MaskedCharField(max_length=1000)
     fingerprint = models.CharField(max_length=64, blank=True, default="", db_index=True)
     step = models.BigIntegerField(null=True, blank=True)
     nodes = models.JSONField(default=list)
@@ -212,7 +213,7 @@ class Incident(models.Model):
     open_key = models.CharField(max_length=128, null=True, blank=True)
     fingerprint = models.CharField(max_length=64, db_index=True)
     layer = models.CharField(max_length=32, choices=Layer.choices())
-    sentence = models.CharField(max_length=300)
+    sentence = MaskedCharField(max_length=300)
     shared = models.BooleanField(default=False, help_text="One cause for several hosts or jobs: no node is blamed.")
     first_seen_at = models.DateTimeField()
     last_seen_at = models.DateTimeField()
@@ -285,7 +286,7 @@ class Verdict(models.Model):
     layer = models.CharField(max_length=32, choices=Layer.choices())
     signature = models.CharField(max_length=128, blank=True, default="")
     fingerprint = models.CharField(max_length=64, blank=True, default="", db_index=True)
-    sentence = models.CharField(max_length=1000)
+    sentence = MaskedCharField(max_length=1000)
     evidence_status = models.CharField(max_length=16, choices=EvidenceStatus.choices())
     confidence = models.FloatField()
     action = models.CharField(max_length=16, choices=VerdictAction.choices())

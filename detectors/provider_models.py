@@ -4,6 +4,7 @@ from django.core.exceptions import ValidationError
 from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
 
+from audit.masked_fields import MaskedCharField, MaskedJSONField
 from detectors.providers import ADAPTERS
 from workloads.log_stores import credential_name, readable_by_all, store_address
 from workloads.models import Attempt, Cluster
@@ -94,8 +95,8 @@ class ProviderQuestion(models.Model):
     due_at = models.DateTimeField(null=True, blank=True, db_index=True)
     answered_at = models.DateTimeField(null=True, blank=True)
     outcome = models.CharField(max_length=8, choices=OUTCOMES, default="waiting")
-    said = models.CharField(max_length=500, blank=True, default="", help_text="What came, in a sentence.")
-    answer = models.JSONField(null=True, blank=True)
+    said = MaskedCharField(max_length=500, blank=True, default="", help_text="What came, in a sentence.")
+    answer = MaskedJSONField(null=True, blank=True)
 
     class Meta:
         ordering = ("attempt", "id")

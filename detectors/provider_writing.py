@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from posixpath import basename
 from typing import Any
 
-from detectors.catalogue.masking import masked
+from audit.masking import masked
 from detectors.provider_models import ProviderQuestion
 from detectors.providers.provider import Asked, Cause, Evidence, Suspected
 from workloads.stored_text import storable

@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 
 from django.db import transaction
 
-from detectors.catalogue.masking import masked
+from audit.masking import masked
 from detectors.told_models import BY, TEXT, ToldLine
 from schedulers.states import LIVE
 from workloads.models import Attempt

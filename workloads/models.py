@@ -4,6 +4,7 @@ from django.core.exceptions import ValidationError
 from django.core.validators import MinValueValidator, RegexValidator
 from django.db import models
 
+from audit.masked_fields import MaskedCharField, MaskedTextField
 from schedulers.states import JobState
 from workloads.log_stores import (
     STORE_KINDS,
@@ -192,18 +193,18 @@ class Cluster(models.Model):
     log_store_retry_at = models.DateTimeField(null=True, blank=True, editable=False)
     log_store_read_at = models.DateTimeField(null=True, blank=True, editable=False)
     log_store_unseen_since = models.DateTimeField(null=True, blank=True, editable=False)
-    log_store_unseen_reason = models.CharField(max_length=500, blank=True, default="", editable=False)
+    log_store_unseen_reason = MaskedCharField(max_length=500, blank=True, default="", editable=False)
     metrics_due_at = models.DateTimeField(null=True, blank=True, editable=False, db_index=True)
     metrics_read_at = models.DateTimeField(null=True, blank=True, editable=False)
     metrics_unseen_since = models.DateTimeField(null=True, blank=True, editable=False)
-    metrics_unseen_reason = models.CharField(max_length=500, blank=True, default="", editable=False)
+    metrics_unseen_reason = MaskedCharField(max_length=500, blank=True, default="", editable=False)
     observe_due_at = models.DateTimeField(null=True, blank=True, editable=False, db_index=True)
     seen_at = models.DateTimeField(null=True, blank=True, editable=False)
     pushed_sequence = models.BigIntegerField(default=0, editable=False)
     pushed_clock_at = models.DateTimeField(null=True, blank=True, editable=False)  # the scheduler's own
     cannot_see_since = models.DateTimeField(null=True, blank=True, editable=False)
-    cannot_see_reason = models.CharField(max_length=500, blank=True, default="", editable=False)
-    raw_answer = models.TextField(blank=True, default="", editable=False)
+    cannot_see_reason = MaskedCharField(max_length=500, blank=True, default="", editable=False)
+    raw_answer = MaskedTextField(blank=True, default="", editable=False)
     limits_asked_at = models.DateTimeField(null=True, blank=True, editable=False)
     scheduler_version = models.CharField(max_length=64, blank=True, default="", editable=False)
     scheduler_tested = models.BooleanField(default=True, editable=False)
@@ -265,7 +266,7 @@ class Job(models.Model):
     array_job = models.BigIntegerField(null=True, blank=True)
     array_task = models.BigIntegerField(null=True, blank=True)
     het_leader = models.BigIntegerField(null=True, blank=True)
-    workflow_id = models.CharField(max_length=256, blank=True, default="", db_index=True)
+    workflow_id = MaskedCharField(max_length=256, blank=True, default="", db_index=True)
     name = models.CharField(max_length=255)
     user = models.CharField(max_length=64)
     user_id = models.BigIntegerField(null=True, blank=True)
@@ -278,7 +279,7 @@ class Job(models.Model):
     stderr = models.CharField(max_length=4096, blank=True, default="")
     comment = models.TextField(blank=True, default="")
     opt_in = models.JSONField(default=dict, help_text="The parsed comment.")
-    opt_in_error = models.CharField(max_length=500, blank=True, default="")
+    opt_in_error = MaskedCharField(max_length=500, blank=True, default="")
     wish = models.CharField(
         max_length=8,
         choices=Wish.choices(),
@@ -332,7 +333,7 @@ class Attempt(models.Model):
     baseline_step_seconds = models.FloatField(null=True, blank=True)
     phase = models.CharField(max_length=16, choices=Phase.choices(), default=Phase.STARTING.value)
     blind_since = models.DateTimeField(null=True, blank=True, db_index=True)
-    blind_reason = models.CharField(max_length=1000, blank=True, default="")
+    blind_reason = MaskedCharField(max_length=1000, blank=True, default="")
     read_due_at = models.DateTimeField(null=True, blank=True, db_index=True)
     looked_at = models.DateTimeField(
         null=True, blank=True, help_text="When its log was looked at last, with or without news."
@@ -395,7 +396,7 @@ class Checkpoint(models.Model):
     at = models.DateTimeField()
     step = models.BigIntegerField()
     deed = models.CharField(max_length=8, choices=[("saved", "Saved"), ("loaded", "Loaded")])
-    place = models.CharField(max_length=512, blank=True, default="")
+    place = MaskedCharField(max_length=512, blank=True, default="")
 
     class Meta:
         ordering = ("attempt", "id")

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
+from audit.masking import masked
 from schedulers.port import NodeRow
 from workloads.changes import BATCH
 from workloads.models import Cluster, Node
@@ -55,7 +56,7 @@ def _values(row: NodeRow) -> dict[str, Any]:
     return {
         "state": storable("+".join(row.states), 128),
         "available": row.available,
-        "reason": storable(row.reason, 500),
+        "reason": masked(storable(row.reason, 500))[:500],
         "reason_by": storable(row.reason_by, 64),
         "reason_at": row.reason_at,
         "booted_at": row.booted_at,

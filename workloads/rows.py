@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
+from audit.masking import masked, masked_comment
 from schedulers.port import JobRow
 from schedulers.states import WAITING
 from workloads.stored_text import storable
@@ -67,6 +68,8 @@ def _allowed(row: JobRow, allowed: frozenset[str]) -> bool:
 
 def _storable(row: JobRow) -> JobRow:
     texts = {name: storable(getattr(row, name), limit) for name, limit in WIDTHS.items()}
+    texts["comment"] = masked_comment(texts["comment"])  # here, so that the next listing shows no other one
+    texts |= {name: masked(texts[name])[: WIDTHS[name]] for name in ("reason", "word")}
     return replace(
         row,
         **(texts | {"reason": "" if row.reason == "None" else texts["reason"]}),  # type: ignore[arg-type]  # every name in WIDTHS is a text

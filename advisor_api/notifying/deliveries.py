@@ -16,8 +16,8 @@ from advisor_api.refusals import Stale
 from audit.actor_kind import ActorKind
 from audit.event_type import EventType
 from audit.level import Level
+from audit.masking import masked
 from audit.trail import Actor, Entry, Subject, record
-from detectors.catalogue.masking import masked
 
 NOTIFIER = Actor(ActorKind.RULE, "notifications")
 AT_ONCE = 50

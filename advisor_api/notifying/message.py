@@ -4,7 +4,7 @@ from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any
 
-from detectors.catalogue.masking import masked
+from audit.masking import masked
 from workloads.stored_text import storable
 from workloads.visible_text import visible
 

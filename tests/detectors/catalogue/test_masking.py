@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from detectors.catalogue.masking import MASK, masked, masked_copy, masked_in_place, masked_json
+from audit.masking import MASK, masked, masked_json
+from detectors.catalogue.masking import masked_copy, masked_in_place
 
 SECRETS = {
     "a password in an option": ("mysql --password hunter2-and-more -u root", "hunter2"),
