@@ -6,13 +6,19 @@ from pathlib import Path
 import pytest
 
 from detectors import telling
+from detectors.catalogue.turning import turn as catalogue_turn
 from detectors.excerpts import WHY_END
 from detectors.models import Anomaly, Excerpt, Feed
 from detectors.reading import read_attempts
+from detectors.stores.store import Answer, Request, StoreTrouble
 from detectors.telling import Message, NotRunning, TooMuch, lines_of, tell
 from detectors.told_models import ToldLine
 from schedulers.states import JobState
 from tests.detectors.rows import Log, again, end, make_attempt, make_cluster, megatron
+from tests.detectors.stores.pretend import Pretend
+from tests.detectors.test_store_reading import at as store_time
+from tests.detectors.test_store_reading import job_line, stored_cluster
+from tests.detectors.test_store_reading import read as read_store
 from workloads.models import Attempt, Checkpoint, Cluster, ProgressPoint
 
 pytestmark = pytest.mark.django_db
@@ -267,3 +273,50 @@ def test_every_phase_that_is_told_is_entered(cluster: Cluster, message: Message,
     told(attempt, Message(phase="training"), at=33)
     read(attempt, at=34)
     assert again(attempt).phase == ("ended" if phase == "ended" else "training")
+
+
+class TestBesideALogStore:
+    """Its lines come by the cluster, what is told by the attempt: one turn reads both."""
+
+    def test_both_move_the_attempt(self) -> None:
+        cluster, pretend = stored_cluster("loki"), Pretend("loki")
+        attempt = make_attempt(cluster)
+        job_line(pretend, attempt, megatron(5, store_time(-1)))
+        tell(attempt, "k", Message(deed="saved", at_step=5, path="/c"), "ingest", store_time(-1))
+        assert read_store(cluster, pretend, turn=catalogue_turn)
+        seen = again(attempt)
+        assert (seen.last_step, seen.last_checkpoint_step) == (5, 5)
+        assert not ToldLine.objects.filter(unread=True).exists()
+
+    def test_what_is_told_is_read_though_the_store_has_nothing_or_is_gone(self) -> None:
+        cluster, pretend = stored_cluster("loki"), Pretend("loki")
+        attempt = make_attempt(cluster)
+        tell(attempt, "k", Message(step=1), "ingest", store_time(-1))
+        assert read_store(cluster, pretend, turn=catalogue_turn)
+        assert again(attempt).last_step == 1
+
+        def gone(_request: Request) -> Answer:
+            raise StoreTrouble("no answer")
+
+        tell(attempt, "l", Message(step=2), "ingest", store_time(-1))
+        assert read_store(cluster, gone, store_time(2), turn=catalogue_turn)
+        assert again(attempt).last_step == 2
+
+    def test_a_job_that_tells_all_is_seen_without_the_store_until_it_had_a_line(self) -> None:
+        cluster = stored_cluster(
+            "loki", log_store_unseen_since=store_time(-100), log_store_unseen_reason="no answer"
+        )
+        told_alone, logged = make_attempt(cluster), make_attempt(cluster)
+        Feed.objects.create(
+            cluster=cluster, attempt=logged, source="loki", stream="s", stream_key="s", position={"offset": 9}
+        )
+        for attempt in (told_alone, logged):
+            for number in range(25):
+                tell(attempt, str(number), Message(step=number + 1), "ingest", store_time(number - 30))
+
+        def gone(_request: Request) -> Answer:
+            raise StoreTrouble("no answer")
+
+        assert read_store(cluster, gone, store_time(1), turn=catalogue_turn)
+        assert (kinds(told_alone), kinds(logged)) == ([], ["blind"])
+        assert again(logged).last_step == 25
