@@ -32,7 +32,7 @@ REST_SECONDS = 15.0  # in which nothing happens
 SETTLE_SECONDS = 5.0
 PEOPLE = 20  # accounts; every console has a session of its own
 OPENING = 25  # pages that are opened at the same time
-GUNICORN = ["-m", "gunicorn", "recovery_site.wsgi", "--workers", "2", "--threads", "4", "--log-level", "warning"]
+GUNICORN = ["-m", "gunicorn", "recovery_site.wsgi", "--workers", "2", "--threads", "4", "--graceful-timeout", "3"]
 UVICORN = [
     *("-m", "uvicorn", "recovery_site.asgi:application", "--lifespan", "off", "--no-proxy-headers"),
     *("--timeout-graceful-shutdown", "2", "--log-level", "warning"),
@@ -81,7 +81,10 @@ def started(arguments: list[str], port: int) -> Iterator[Part]:
         yield Part(psutil.Process(process.pid))
     finally:
         process.terminate()
-        process.wait(20)
+        try:
+            process.wait(20)
+        except subprocess.TimeoutExpired:
+            process.kill()
 
 
 def store(name: str, variable: str) -> Part:

@@ -6,11 +6,13 @@ cluster or node is gone comes back empty (`{}`), and what is shown of it stays.
 """
 
 import copy
+import json
 import re
+from collections.abc import Sequence
 from typing import Any
 from urllib.parse import urlsplit
 
-from django.http import Http404, HttpRequest, HttpResponse, JsonResponse, QueryDict
+from django.http import Http404, HttpRequest, HttpResponse, QueryDict
 from django.urls import Resolver404, resolve
 from django.utils import timezone
 from django.utils.cache import patch_vary_headers
@@ -24,6 +26,7 @@ from console.views.panel import VersionOf, body_of, panel
 
 PANELS_AT_MOST = 16
 ADDRESS_AT_MOST = 2000  # characters
+KNOWN_AT_MOST = 2000  # of all tags
 
 
 @require_safe
@@ -32,34 +35,49 @@ def panels_together(request: HttpRequest) -> HttpResponse:
     if not request.user.is_authenticated:
         return HttpResponse("Sign in again.", status=401, content_type="text/plain")
     addresses = request.GET.getlist("of")
-    if not addresses or len(addresses) > PANELS_AT_MOST:
+    if not 1 <= len(addresses) <= PANELS_AT_MOST or max(map(len, addresses)) > ADDRESS_AT_MOST:
         return HttpResponse(f"Ask for 1 to {PANELS_AT_MOST} panels.", status=400, content_type="text/plain")
-    known = set(parse_etags(request.headers.get("If-None-Match", "")))
-    version = _versions_after(request.GET.get("after", ""))
-    request.rights = _rights(request)  # type: ignore[attr-defined]
-    changed: dict[str, dict[str, str]] = {}
-    for address in addresses:
-        try:
-            one, named = _asked_for(request, address)
-            body = body_of(one, version, **named)
-        except (ValueError, Resolver404):
-            return HttpResponse("One of these is no panel.", status=400, content_type="text/plain")
-        except Http404:
-            changed[address] = {}
-            continue
-        if body.etag not in known:
-            changed[address] = {"etag": body.etag, "html": body.html}
-    answer = JsonResponse(changed) if changed else HttpResponse(status=304)
+    now = timezone.now().timestamp()
+    earliest = _earliest(request.GET.get("after", ""), now)
+    known = request.headers.get("If-None-Match", "")[:KNOWN_AT_MOST]
+    request.rights = _rights(request, now)  # type: ignore[attr-defined]
+    key = "\n".join(addresses), known, rights_of(request)
+    try:
+        said = sharing.answers.get(key, earliest, now, lambda: _changed(request, addresses, known, earliest))
+    except (ValueError, Resolver404):
+        return HttpResponse("One of these is no panel.", status=400, content_type="text/plain")
+    answer = HttpResponse(said, content_type="application/json") if said else HttpResponse(status=304)
     answer.headers["Cache-Control"] = "private, no-cache"
     patch_vary_headers(answer, ["Cookie"])
     return answer
 
 
-def _versions_after(after: str) -> VersionOf:
-    """How a version is found: once for a scope, and by a look of another request that began after that moment."""
-    now = timezone.now().timestamp()
+def _changed(request: HttpRequest, addresses: Sequence[str], known: str, earliest: float) -> str:
+    """The panels that differ from the known tags, as JSON; empty when none does."""
+    version = _versions(earliest)
+    tags = set(parse_etags(known))
+    changed: dict[str, dict[str, str]] = {}
+    for address in addresses:
+        one, named = _asked_for(request, address)
+        try:
+            body = body_of(one, version, **named)
+        except Http404:
+            changed[address] = {}
+            continue
+        if body.etag not in tags:
+            changed[address] = {"etag": body.etag, "html": body.html}
+    return json.dumps(changed) if changed else ""
+
+
+def _earliest(after: str, now: float) -> float:
+    """When a look must have begun to see what a frame of the moment `after` told of; now, when it is no moment."""
     asked_after = float(after) if re.fullmatch(r"\d{1,12}(\.\d{1,6})?", after) else now
-    earliest = max(asked_after + sharing.SKEW_SECONDS, now - sharing.VERSION_SECONDS)
+    return max(asked_after + sharing.SKEW_SECONDS, now - sharing.VERSION_SECONDS)
+
+
+def _versions(earliest: float) -> VersionOf:
+    """How a version is found: once for a scope, or by a look of another request that began at `earliest` or later."""
+    now = timezone.now().timestamp()
     mine: dict[sharing.VersionKey, str] = {}
 
     def version(scope: Scope, asked: Asked) -> str:
@@ -71,17 +89,15 @@ def _versions_after(after: str) -> VersionOf:
     return version
 
 
-def _rights(request: HttpRequest) -> frozenset[str]:
+def _rights(request: HttpRequest, now: float) -> frozenset[str]:
     """What shapes panels of this person's rights, looked up every few seconds."""
-    person, now = person_of(request), timezone.now().timestamp()
+    person = person_of(request)
     key = person.pk, person.password
     return sharing.rights.get(key, now - sharing.RIGHTS_SECONDS, now, lambda: rights_of(request))
 
 
 def _asked_for(request: HttpRequest, address: str) -> tuple[HttpRequest, dict[str, Any]]:
-    """The request as it would have come for that one panel, and what its address names."""
-    if len(address) > ADDRESS_AT_MOST:
-        raise ValueError("no panel has so long an address")
+    """The request as it would have come for that one panel, and what its address names; refuses anything else."""
     parts = urlsplit(address)
     match = resolve(parts.path)
     if parts.netloc or match.func is not panel:

@@ -17,6 +17,7 @@ SKEW_SECONDS = 0.1
 VERSION_SECONDS = 2.0  # no version is older, whatever a page says
 RIGHTS_SECONDS = 5.0  # what a person may do shapes panels; what is done is asked for its rights exactly
 KEPT = 2000
+ANSWERS_KEPT = 100  # some ten KB each
 
 VersionKey = tuple[Scope, str]
 Key = TypeVar("Key")
@@ -34,7 +35,8 @@ class Found(Generic[Value]):
 class Shared(Generic[Key, Value]):
     """What was looked up lately in this process, the oldest dropped first."""
 
-    def __init__(self) -> None:
+    def __init__(self, kept: int = KEPT) -> None:
+        self._kept = kept
         self._lock = Lock()
         self._found: OrderedDict[Key, Found[Value]] = OrderedDict()
 
@@ -48,7 +50,7 @@ class Shared(Generic[Key, Value]):
         with self._lock:
             self._found[key] = Found(value, now)
             self._found.move_to_end(key)
-            while len(self._found) > KEPT:
+            while len(self._found) > self._kept:
                 self._found.popitem(last=False)
         return value
 
@@ -60,3 +62,5 @@ class Shared(Generic[Key, Value]):
 
 versions: Shared[VersionKey, str] = Shared()
 rights: Shared[tuple[int, str], frozenset[str]] = Shared()
+answers: Shared[tuple[str, str, frozenset[str]], str] = Shared(ANSWERS_KEPT)
+"""The JSON of whole answers, by addresses asked for, tags known and rights: hundreds look at the same page."""

@@ -22,7 +22,7 @@ from tests.console.browsing import Door, Site
 def fresh(settings: pytest.FixtureRequest) -> Iterator[None]:
     """Nothing rendered before, and passwords that cost no second."""
     settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
-    for kept in (bodies, sharing.rights, sharing.versions):
+    for kept in (bodies, sharing.rights, sharing.versions, sharing.answers):
         kept.forget()
     yield
 
