@@ -1,4 +1,4 @@
-"""Does the site work with an account that cannot change the trail, and is every way to change it refused?"""
+"""Do the site and the archive work with accounts of their own, and is every way to change the trail refused?"""
 
 import os
 import subprocess
@@ -58,7 +58,7 @@ def test_the_archive_s_account_may_remove_and_put_stones_and_change_nothing() ->
     }
 
 
-def test_the_site_works_with_the_account_and_cannot_change_the_trail(short_folder: Path) -> None:
+def test_the_site_and_the_archive_work_with_their_accounts_and_can_do_no_more(short_folder: Path) -> None:
     with Stores(short_folder / "stores") as stores:
         inside = {**os.environ, **stores.environment, "REKINDLE_STATE_DIR": str(short_folder / "state")}
         command = [sys.executable, "-m", "tests.audit.limited", str(short_folder)]
