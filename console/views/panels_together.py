@@ -76,7 +76,7 @@ def _earliest(after: str, now: float) -> float:
 
 
 def _versions(earliest: float) -> VersionOf:
-    """How a version is found: once for a scope, or by a look of another request that began at `earliest` or later."""
+    """How a version is found: once for a scope, or by a look of another request that began at `earliest`."""
     now = timezone.now().timestamp()
     mine: dict[sharing.VersionKey, str] = {}
 
