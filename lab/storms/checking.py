@@ -133,6 +133,8 @@ class Checker:
         first = {"requeuehold": Operation.RESTART, "scancel": Operation.TERMINATE}
         operation = first.get(argv[1] if argv[0] == "scontrol" else argv[0])
         attempts = (restarts,) if operation else (restarts, restarts - 1)
+        if argv[-1] == "AdminComment=":  # our mark is taken away when the job is seen again, requeued since or not
+            attempts = tuple(range(restarts + 1))
         rows = Advice.objects.filter(
             attempt__job__cluster__name=self.plan.name, attempt__job__number=job.number, attempt__index__in=attempts
         )
