@@ -132,7 +132,7 @@ class Checker:
         """Advice, its event, the intent, and in approve mode a person's yes are stored before the first effect."""
         first = {"requeuehold": Operation.RESTART, "scancel": Operation.TERMINATE}
         operation = first.get(argv[1] if argv[0] == "scontrol" else argv[0])
-        attempts = (restarts,) if operation else (restarts, restarts - 1)
+        attempts: tuple[int, ...] = (restarts,) if operation else (restarts, restarts - 1)
         if argv[-1] == "AdminComment=":  # our mark is taken away when the job is seen again, requeued since or not
             attempts = tuple(range(restarts + 1))
         rows = Advice.objects.filter(
