@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from console.log_key import log_key
 from detectors.attribution.action import VerdictAction
 from detectors.attribution.calibration import in_words
 from detectors.attribution.evidence_status import EvidenceStatus
@@ -22,7 +23,10 @@ RIVALS_SHOWN = 6
 
 @dataclass(frozen=True)
 class Quote:
-    """One line of evidence. `offset` in bytes; `excerpt` is the stored copy that holds it, if one was kept."""
+    """One line of evidence. `offset` in bytes; `excerpt` is the stored copy that holds it, if one was kept.
+
+    `key` is what addresses call its log; empty where it stands in none.
+    """
 
     stream: str
     offset: int | None
@@ -31,6 +35,7 @@ class Quote:
     host: str = ""
     rank: str = ""
     excerpt: int | None = None
+    key: str = ""
 
 
 @dataclass(frozen=True)
@@ -102,6 +107,7 @@ def quotes_from(stored: Any, excerpts: Sequence[Excerpt]) -> tuple[Quote, ...]:
                 str(item.get("host") or ""),
                 "" if item.get("rank") is None else str(item["rank"]),
                 _excerpt_with(stream, offset, excerpts),
+                "" if offset is None else log_key(stream),
             )
         )
     return tuple(found)

@@ -31,7 +31,7 @@ class Entry:
 
 PLACES = (
     Place("overview", "Overview", "o"),
-    Place("jobs", "Jobs", "j", ("job", "newest-job", "log-copy", "log")),
+    Place("jobs", "Jobs", "j", ("job", "newest-job", "log-copy", "job-log", "job-logs")),
     Place("incidents", "Incidents", "i", ("incident",)),
     Place("approvals", "Approvals", "a", ("approval", "approvals-together")),
     Place("nodes", "Nodes", "n", ("node", "node-exclude", "node-lift", "exclusion-undo")),

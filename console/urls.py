@@ -29,6 +29,7 @@ from console.views import (
     silences,
 )
 from console.views.job_curves import job_curves
+from console.views.job_log import job_log, job_logs, log_copy
 
 
 class ClusterName:
@@ -84,7 +85,9 @@ urlpatterns = [
     path(f"jobs/{_JOB}", pages.job, name="job"),
     path(f"jobs/{_JOB}/curves.json", job_curves, name="job-curves"),
     path("jobs/<cluster:cluster>/<whole:number>", pages.newest_job, name="newest-job"),
-    path(f"jobs/{_JOB}/log/<whole:excerpt>", pages.log_copy, name="log-copy"),
+    path(f"jobs/{_JOB}/log/<whole:excerpt>", log_copy, name="log-copy"),
+    path(f"jobs/{_JOB}/attempts/<whole:index>/logs", job_logs, name="job-logs"),
+    path(f"jobs/{_JOB}/attempts/<whole:index>/logs/<slug:key>", job_log, name="job-log"),
     path("clusters", clusters.clusters, name="clusters"),
     path("clusters/<cluster:cluster>", pages.cluster, name="cluster"),
     path("clusters/<cluster:cluster>/pause", pausing.begin, name="cluster-pause"),

@@ -2,13 +2,11 @@
 
 from django.contrib.auth.decorators import login_required
 from django.http import Http404, HttpRequest, HttpResponse
-from django.shortcuts import redirect, render
+from django.shortcuts import redirect
 from django.views.decorators.http import require_safe
 
 from advisor_api.expiring import expiring
-from console.log_copy import read_copy
 from console.views.asked import asked_of, page
-from detectors.models import Excerpt
 from workloads.models import Job
 
 OVERVIEW = ("at_a_glance", "coming_steps", "incidents_now", "clusters", "advice_now", "newest_events")
@@ -54,19 +52,3 @@ def cluster(request: HttpRequest, cluster: str) -> HttpResponse:
 def approvals(request: HttpRequest) -> HttpResponse:
     """Advice that waits for a person."""
     return page(request, "console/approvals.html", ["approvals"], asked_of(request))
-
-
-@require_safe
-@login_required
-def log_copy(request: HttpRequest, cluster: str, number: int, epoch: int, excerpt: int) -> HttpResponse:
-    """The stored copy of a piece of a job's log."""
-    asked = asked_of(request, cluster, number, epoch)
-    found = Excerpt.objects.select_related("attempt").filter(pk=excerpt, attempt__job=asked.the_job).first()
-    if found is None:
-        raise Http404("There is no such copy of this job's log.")
-    found.attempt.job = asked.the_job
-    at = request.GET.get("at", "")
-    copy = read_copy(found, int(at) if at.isascii() and at.isdigit() and len(at) <= 18 else None)
-    return render(
-        request, "console/log_copy.html", {"excerpt": found, "copy": copy, "asked": asked, "now": asked.now}
-    )
