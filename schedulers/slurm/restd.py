@@ -6,6 +6,7 @@ proxies, one limit of time over the whole answer and one of size. What it cannot
 
 import contextlib
 import json
+import os
 import re
 import socket
 import ssl
@@ -54,6 +55,7 @@ class Restd:
     def _connected(self, seconds: float) -> Iterator[http.HTTPConnection]:
         scheme, host, port = read_place(self._place.address)
         if scheme == "unix":
+            _refuse_shared(host)
             connection: http.HTTPConnection = _Unix(host, seconds)
         elif scheme == "http":
             connection = http.HTTPConnection(host, port, timeout=seconds)
@@ -89,6 +91,13 @@ class Restd:
             if answer.length and len(body) <= self._largest:
                 raise http.IncompleteRead(b"", answer.length)
         raise TooLong(f"{self._place} answered more than {self._largest} bytes.", _text(body[:CHUNK]))
+
+
+def _refuse_shared(path: str) -> None:
+    """Raise `Unreachable` where others could put a socket of their own: it would be believed, or get the token."""
+    folder = os.path.dirname(path)
+    if os.stat(folder).st_mode & 0o022:
+        raise Unreachable(f"slurmrestd is not asked: others may write in {folder}, and could stand in for it.")
 
 
 class _Unix(http.HTTPConnection):

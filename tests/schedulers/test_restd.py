@@ -236,6 +236,14 @@ def test_a_token_that_cannot_be_read_is_said_and_nothing_is_asked(short_folder: 
         assert asked == []
 
 
+def test_a_socket_where_others_may_put_one_is_not_asked(short_folder: Path) -> None:
+    short_folder.chmod(0o1777)
+    with told(short_folder, listed(JOB)) as (scheduler, asked):
+        with pytest.raises(Unreachable, match="others may write in"):
+            scheduler.jobs()
+        assert asked == []
+
+
 @pytest.mark.parametrize(
     "address",
     [
