@@ -14,6 +14,7 @@ from django.db import OperationalError, transaction
 from advisor_api.refusals import Bad, Stale
 from audit.event_type import EventType
 from audit.level import Level
+from audit.masking import masked
 from audit.trail import Actor, Entry, Subject, record
 from detectors.choice_models import NOTE_LIMIT, REASON_LIMIT, IncidentNote
 from detectors.models import Incident
@@ -62,7 +63,7 @@ def add_note(incident: Incident, text: str, actor: Actor, now: datetime) -> Inci
     with writing(), transaction.atomic():
         Incident.objects.select_for_update().only("pk").get(pk=incident.pk)  # the same sent twice at once
         last = IncidentNote.objects.filter(incident=incident).order_by("-pk").first()
-        if last is not None and (last.author, last.text) == (actor.name[:150], said):
+        if last is not None and (last.author, last.text) == (actor.name[:150], masked(said)[:NOTE_LIMIT]):
             return last
         note = IncidentNote.objects.create(incident=incident, text=said, author=actor.name[:150], at=now)
         record([entry_on(incident, actor, "noted", f"remarks: {' '.join(said.split())}", note=note.pk)], now)

@@ -33,9 +33,10 @@ def told(  # noqa: PLR0917  # the two incidents, what moved between them, and wh
     deed = Deed(choice.deed)
     action = f"{'un' if undone else ''}{'merged' if deed is Deed.MERGE else 'split'}"
     why = undone or choice.reason
+    number = "one attempt is one" if len(moved) == 1 else f"{len(moved)} attempts are one"
     what = {
         "merged": f"joins the incident ({source.sentence}) into another one: {target.sentence} ({why})",
-        "split": f"splits the incident ({source.sentence}): {len(moved)} attempts are one of their own ({why})",
+        "split": f"splits the incident ({source.sentence}): {number} of its own ({why})",
         "unmerged": f"takes back that two incidents are one: {source.sentence}; {target.sentence} ({why})",
         "unsplit": f"takes back that attempts are an incident of their own: {source.sentence} ({why})",
     }[action]

@@ -210,7 +210,7 @@ class TestSplitting:
         assert f'value="{first.pk}"' in page
         form = {**REASON, "version": 1, "verdict": [first.pk]}
         page = operator.post(to("split", incident), form).content.decode()
-        assert "One attempt will be an incident of their own; 2 attempts stay here." in page
+        assert "One attempt will be an incident apart; 2 attempts stay here." in page
         assert "now 3 here (held); afterwards 1 there (not held) and 2 here (not held)" in page
         hidden = dict(re.findall(r'name="(version|reason|confirmed|chosen)" value="([^"]*)"', page))
         answer = operator.post(to("split", incident), hidden, follow=True)
@@ -291,3 +291,15 @@ class TestSilencing:
         answer = operator.post(reverse("silence-new"), {**form, **changes})
         assert answer.status_code == 400 and says in answer.content.decode()
         assert not Silence.objects.exists()
+
+
+def test_no_secret_in_a_remark_or_a_reason_is_kept(operator: Client, incident: Incident) -> None:
+    secret = "password=hunter2secret"
+    for _time in range(2):
+        operator.post(to("note", incident), {"text": f"try {secret} on it"})
+    operator.post(to("answer", incident), {"reason": secret, "version": 1})
+    kept = [
+        IncidentNote.objects.get(incident=incident).text,
+        *AuditEvent.objects.values_list("sentence", flat=True),
+    ]
+    assert not any("hunter2secret" in text for text in kept)
