@@ -29,10 +29,14 @@ class Entry:
     here: bool
 
 
+OF_INCIDENTS = (
+    *("incident", "incident-answer", "incident-unanswer", "incident-note", "incident-join", "incident-split"),
+    *("incident-undo", "silences", "silence-new", "silence-end"),
+)
 PLACES = (
     Place("overview", "Overview", "o"),
     Place("jobs", "Jobs", "j", ("job", "newest-job", "log-copy", "job-log", "job-logs")),
-    Place("incidents", "Incidents", "i", ("incident",)),
+    Place("incidents", "Incidents", "i", OF_INCIDENTS),
     Place("approvals", "Approvals", "a", ("approval", "approvals-together")),
     Place("nodes", "Nodes", "n", ("node", "node-exclude", "node-lift", "exclusion-undo")),
     Place(
