@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from datetime import datetime, timedelta
 from typing import NamedTuple, TypeVar
 
-from django.db.models import Q, QuerySet
+from django.db.models import Count, Q, QuerySet
 
 from audit.event_type import EventType
 from audit.models import AuditEvent
@@ -12,7 +12,7 @@ from console.job_window import WHOLE, Window
 from console.mark_kind import MARKED
 from console.timeline import Saved
 from console.topics import QUIET
-from detectors.models import Anomaly, Excerpt, Verdict
+from detectors.models import Anomaly, Excerpt, Feed, Verdict
 from detectors.provider_models import ProviderQuestion
 from schedulers.states import FINAL, JobState
 from workloads.models import Attempt, Checkpoint, Cluster, Job, ProgressPoint
@@ -122,6 +122,12 @@ def excerpts_of(attempts: Iterable[Attempt]) -> dict[int, list[Excerpt]]:
     """Where stored copies of log text begin, by attempt; their text is not read."""
     rows = Excerpt.objects.filter(attempt__in=list(attempts)).defer("text").order_by("stream", "offset")
     return _by_attempt(rows)
+
+
+def logs_told(attempts: Iterable[Attempt]) -> dict[int, int]:
+    """By attempt: of how many logs it is known where they were read. One query, whatever their number."""
+    rows = Feed.objects.filter(attempt__in=list(attempts)).order_by().values_list("attempt_id")
+    return {attempt: number for attempt, number in rows.annotate(number=Count("pk")) if attempt is not None}
 
 
 def points_of(attempt: Attempt) -> list[ProgressPoint]:

@@ -11,7 +11,7 @@ from django.template.loader import render_to_string
 from django.urls import reverse
 
 from console.asking import Asked, Scope, key_of, topics_of, version_of
-from console.contexts import Context, audit, cluster, incidents, job, job_picture, jobs, nodes, site
+from console.contexts import Context, audit, cluster, incidents, job, job_picture, job_questions, jobs, nodes, site
 from console.delivery_lines import SEE_WHOM
 from console.incident_lines import incidents_now
 from console.rendering import Body, bodies
@@ -69,6 +69,7 @@ PANELS: tuple[Panel, ...] = (
     Panel(site.deliveries, Scope.SITE, "Sent and to be sent", frozenset({SEE_WHOM})),
     Panel(jobs.job_table, Scope.JOBS, "Jobs"),
     Panel(job.job_summary, Scope.JOB, "Now"),
+    Panel(job_questions.job_questions, Scope.JOB, "Five questions before it acts by itself"),
     Panel(job_picture.job_lanes, Scope.JOB, "Timeline"),
     Panel(job_picture.job_curves, Scope.JOB, "Step time and throughput"),
     Panel(job.job_recovery, Scope.JOB, "What happened, and why"),

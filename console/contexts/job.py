@@ -1,14 +1,15 @@
 """What stands on the page of one job?"""
 
-from advisor_api.models import Exclusion
 from advisor_api.pausing import covers
 from console.advice_lines import advice_on, excluded_on, rules_said
 from console.asking import Asked
 from console.cluster_rows import pauses_of
 from console.contexts import Context
 from console.evidence import judgement_of, quotes_from
+from console.excluded_nodes import exclusions_of
 from console.in_short import in_short
 from console.job_rows import (
+    ATTEMPTS_SHOWN,
     EVENTS_SHOWN,
     anomalies_of,
     attempts_of,
@@ -17,6 +18,7 @@ from console.job_rows import (
     events_of,
     excerpts_of,
     left_alone,
+    logs_told,
     place_of,
     points_of,
     questions_on,
@@ -106,13 +108,11 @@ def job_recovery(asked: Asked) -> Context:
 
 
 def job_attempts(asked: Asked) -> Context:
-    """Nodes, times and ends of each attempt; what was excluded and why; where a log cannot be read."""
-    job = asked.the_job
-    attempts = attempts_of(job)
+    """Nodes, times and ends of each attempt; what was excluded and why; where its log can be read."""
+    job, cluster, window = asked.the_job, asked.the_cluster, asked.window
+    attempts = attempts_of(job, window=window)
     excluded = excluded_on(job)
-    nodes = {node for names in excluded.values() for node in names}
-    exclusions = Exclusion.objects.filter(cluster=asked.the_cluster, node__in=nodes, lifted_at=None)
-    copies = excerpts_of(attempts)
+    copies, logs = excerpts_of(attempts), logs_told(attempts)
     rows = [
         {
             "attempt": attempt,
@@ -121,10 +121,20 @@ def job_attempts(asked: Asked) -> Context:
             "run_time": run_time(attempt, asked.now),
             "excluded": excluded.get(attempt.pk, []),
             "copies": copies.get(attempt.pk, []),
+            "logs": logs.get(attempt.pk, 0),
         }
         for attempt in reversed(attempts)
     ]
-    return {"rows": rows, "exclusions": list(exclusions[:50]), "job": job, "cluster": asked.the_cluster}
+    nodes = {node for names in excluded.values() for node in names}
+    return {
+        "rows": rows,
+        "exclusions": exclusions_of(cluster, nodes, asked.now),
+        "cut": len(attempts) == ATTEMPTS_SHOWN,
+        "window": window,
+        "address": asked.page,
+        "job": job,
+        "cluster": cluster,
+    }
 
 
 def job_events(asked: Asked) -> Context:

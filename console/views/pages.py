@@ -10,7 +10,7 @@ from console.views.asked import asked_of, page
 from workloads.models import Job
 
 OVERVIEW = ("at_a_glance", "coming_steps", "incidents_now", "clusters", "advice_now", "newest_events")
-JOB = ("job_summary", "job_lanes", "job_curves", "job_recovery", "job_attempts", "job_events")
+JOB = ("job_summary", "job_questions", "job_lanes", "job_curves", "job_recovery", "job_attempts", "job_events")
 CLUSTER = ("cluster_health", "cluster_sources", "cluster_advice", "cluster_nodes")
 
 

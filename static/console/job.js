@@ -1,7 +1,7 @@
 // The page of a job: the arrow keys go from mark to mark, and a stretch of time is shown in place, by one address.
 (() => {
   "use strict";
-  const FOLLOWING = ["panel-job_lanes", "panel-job_curves", "panel-job_events"]; // what shows a stretch of time
+  const FOLLOWING = ["panel-job_lanes", "panel-job_curves", "panel-job_attempts", "panel-job_events"]; // what shows a stretch of time
   const PART = /^[?&]?(?:from|to)=/;
   let asked = 0;
 
