@@ -13,7 +13,7 @@ from urllib.parse import urlencode
 
 from django.db.models import Q
 
-from advisor_api.trail_search import Filters, search
+from advisor_api.trail_search import Filters, archived_before, order_of, search
 from audit.actor_kind import ActorKind
 from audit.event_type import EventType
 from audit.level import Level
@@ -93,10 +93,14 @@ class TrailWanted:
 
 @dataclass(frozen=True)
 class TrailPage:
-    """One page of the trail, newest first. `older`: where the next one begins, empty at the end."""
+    """One page of the trail, newest first. `older`: where the next one begins, empty at the end.
+
+    `archived`: up to then the events of the chosen cluster have left for the archive.
+    """
 
     events: Sequence[AuditEvent]
     older: str
+    archived: datetime | None = None
 
 
 def read_trail_wanted(query: Mapping[str, str], now: datetime) -> TrailWanted:
@@ -138,18 +142,24 @@ def moment_of(text: str, now: datetime) -> datetime | None:
 
 
 def trail_page(wanted: TrailWanted, now: datetime) -> TrailPage:
-    """The newest events that fit, one query for each cluster that is looked at."""
+    """The newest events that fit: numbers first, one query for each cluster that is looked at, then the rows."""
     place, filters = _place(wanted.before), wanted.filters(now)
-    found: list[AuditEvent] = []
+    by_number = order_of(filters) == ("pk",)
+    found: list[tuple[datetime, int]] = []
     for name in _clusters(wanted):
-        rows = search(name, filters).defer("payload").order_by("-at", "-pk")
+        rows = search(name, filters).order_by(*(f"-{key}" for key in order_of(filters)))
         if place is not None:
             at, key = place
-            rows = rows.filter(Q(at__lte=at) & (Q(at__lt=at) | Q(pk__lt=key)))
-        found += rows[: PAGE + 1]
-    found.sort(key=lambda event: (event.at, event.pk), reverse=True)
-    shown = found[:PAGE]
-    return TrailPage(shown, _before(shown[-1]) if len(found) > PAGE else "")
+            rows = (
+                rows.filter(pk__lt=key) if by_number else rows.filter(Q(at__lte=at), Q(at__lt=at) | Q(pk__lt=key))
+            )
+        found += rows.values_list("at", "pk")[: PAGE + 1]
+    found.sort(key=lambda pair: pair[1] if by_number else pair, reverse=True)
+    keys = [key for _, key in found[:PAGE]]
+    events = AuditEvent.objects.defer("payload").in_bulk(keys)
+    shown = [events[key] for key in keys if key in events]
+    archived = archived_before("" if wanted.cluster == SITE else wanted.cluster) if wanted.cluster else None
+    return TrailPage(shown, _before(*found[PAGE - 1]) if len(found) > PAGE else "", archived)
 
 
 def trail_names() -> list[str]:
@@ -164,9 +174,9 @@ def _clusters(wanted: TrailWanted) -> Iterable[str]:
     return ("", *islice(trail_names(), CLUSTERS_AT_MOST))
 
 
-def _before(event: AuditEvent) -> str:
-    span = event.at - EPOCH
-    return f"{(span.days * 86400 + span.seconds) * 1_000_000 + span.microseconds}.{event.pk}"
+def _before(at: datetime, key: int) -> str:
+    span = at - EPOCH
+    return f"{(span.days * 86400 + span.seconds) * 1_000_000 + span.microseconds}.{key}"
 
 
 def _place(text: str) -> tuple[datetime, int] | None:
