@@ -17,6 +17,7 @@ from advisor_api.policy.advice_state import AdviceState
 from advisor_api.silence_models import Silence
 from audit.models import AuditEvent
 from console.asking import Scope
+from console.log_reading import logs_of
 from console.models import SavedView
 from console.panels import PANELS
 from console.urls import urlpatterns
@@ -61,6 +62,8 @@ def addresses() -> Iterator[tuple[str, str]]:
         "number": job.number,
         "epoch": job.epoch,
         "node": node.name,
+        "index": failed.attempt.index,
+        "key": lambda: logs_of(failed.attempt)[0].key,
         "excerpt": lambda: _first(Excerpt, attempt__job=job).pk,
         "pause": lambda: _first(Pause, cluster=job.cluster).pk,
         "exclusion": lambda: _first(Exclusion, cluster=job.cluster).pk,

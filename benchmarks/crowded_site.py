@@ -17,10 +17,7 @@ from advisor_api.notification_models import Delivery, NotificationRoute
 from advisor_api.policy.advice_state import AdviceState
 from advisor_api.policy.operation import Operation
 from advisor_api.silence_models import Silence
-from audit.actor_kind import ActorKind
-from audit.event_type import EventType
-from audit.models import AuditEvent, AuditUnsealed
-from audit.trail import Actor, Entry, record
+from benchmarks.long_trail import copy_tile, fill_trail
 from console.models import SavedView
 from detectors.choice_models import IncidentChoice
 from detectors.models import Anomaly, Excerpt, Incident, IncidentNode, Observation, Stay, Verdict
@@ -28,9 +25,9 @@ from schedulers.states import JobState
 from workloads.mode import Mode
 from workloads.models import Attempt, Checkpoint, Cluster, Job, Node, ProgressPoint
 from workloads.opt_in import OptIn
-from workloads.subjects import subject_of
 
 BATCH = 2000
+TILE = 2500  # jobs that are made one by one
 CLUSTERS = (("alpha", Mode.ACTION), ("beta", Mode.APPROVE), ("gamma", Mode.MONITOR), ("delta", Mode.ACTION))
 NODES = 512  # of each cluster
 SIGNATURES = [f"{area}.fault{number}" for area in ("gpu", "nccl", "fs", "app", "net") for number in range(12)]
@@ -39,14 +36,15 @@ PATH = "/shared/home/user/projects/large-language-model/experiments/run-%x/logs/
 
 
 def fill(jobs: int, events: int, now: datetime) -> User:
-    """Store all of it; the person who may see everything."""
+    """Store all of it; the person who may see everything. A tile of it by rows, the rest as copies of the tile."""
     chance = random.Random(7)
     clusters = [_cluster(name, mode, now) for name, mode in CLUSTERS]
-    _jobs(clusters, jobs, now, chance)
+    _jobs(clusters, min(jobs, TILE), now, chance)
     _failures(clusters, now, chance)
+    copy_tile(jobs // TILE - 1)
     person = User.objects.create_superuser("admin", password=None)
     _by_people(clusters, person, now)
-    _trail(events, now)
+    fill_trail(events, now)
     if connection.vendor == "mysql":
         with connection.cursor() as cursor:
             for table in connection.introspection.table_names():
@@ -73,14 +71,14 @@ def _jobs(clusters: list[Cluster], jobs: int, now: datetime, chance: random.Rand
         _job(clusters[n % 4], n, now - timedelta(seconds=60 * (jobs - n)), now, n >= listed) for n in range(jobs)
     )
     _store(Job, rows)
-    _store(Attempt, (one for job in _all(Job) for one in _attempts(job, now, chance)))
+    _store(Attempt, (one for job in _all_jobs() for one in _attempts(job, now, chance)))
     ended = (
         Attempt.objects.filter(ended_at__isnull=False)
         .order_by("-pk")
         .values_list("pk", "job__cluster", "nodes", "ended_at")[: jobs // 4]
     )
     stays = (
-        Stay(cluster_id=cluster, attempt_id=key, node=node, ended_at=at, seconds=3600.0)
+        Stay(cluster_id=cluster, attempt_id=key, node=node, ended_at=at or now, seconds=3600.0)
         for key, cluster, nodes, at in list(ended)
         for node in nodes
     )
@@ -233,64 +231,17 @@ def _by_people(clusters: list[Cluster], person: User, now: datetime) -> None:
         (
             Delivery(
                 route=route, name="night", kind="hook", whom="x", topic="failed", level="warning", path="/",
-                key=f"{n:064}", title="A job failed", text="t", made_at=now, first_at=now, last_at=now, outcome="sent",
+                key=f"{n:064}", title="A job failed", text="t", made_at=now, first_at=now, last_at=now,
+                outcome="sent",
             )
             for n in range(2000)
         ),
     )  # fmt: skip
 
 
-def _trail(events: int, now: datetime) -> None:
-    """A few thousand by the product's own way, then copies of them, each with a job and time of its own."""
-    some = Attempt.objects.select_related("job__cluster").order_by("pk")[:2000]
-    kinds = [EventType.ANOMALY, EventType.VERDICT, EventType.ADVICE, EventType.ATTEMPT_STATE, EventType.ACTION]
-    entries = [
-        Entry(
-            kinds[n % 5],
-            subject_of(one),
-            Actor(ActorKind.RULE, f"rule{n % 40}"),
-            f"{one.label} was looked at again",
-        )
-        for n, one in enumerate(some)
-    ]
-    for start in range(0, len(entries), 500):
-        record(entries[start : start + 500], now - timedelta(minutes=1))
-    count, turn = AuditEvent.objects.count(), 0
-    while count < events:
-        turn += 1
-        most = min(events - count, count, 100_000)
-        with connection.cursor() as cursor:
-            cursor.execute(_COPY[connection.vendor], [turn, turn, most])
-        count += most
-    AuditUnsealed.objects.all().delete()  # as a sealer that keeps up leaves it
-
-
-_COPY = {
-    "mysql": """
-INSERT INTO audit_auditevent (uuid, at, cluster, job_number, job_epoch, attempt_index, heimdall_job_id, node,
-  actor_kind, actor, type, level, pattern, action, sentence, payload, payload_version, trace_id)
-SELECT UUID(), at - INTERVAL %s * 20 MINUTE, cluster, 100000 + (job_number + %s * 7919) %% 100000, job_epoch,
-  attempt_index, heimdall_job_id, CONCAT('n', LPAD(id %% 512, 4, '0')), actor_kind, actor, type,
-  IF(id %% 500 = 0, 'error', IF(id %% 20 = 0, 'warning', 'info')), CONCAT('gpu.fault', id %% 12), action, sentence,
-  payload, payload_version, trace_id
-FROM audit_auditevent ORDER BY id DESC LIMIT %s
-""",
-    "sqlite": """
-INSERT INTO audit_auditevent (uuid, at, cluster, job_number, job_epoch, attempt_index, heimdall_job_id, node,
-  actor_kind, actor, type, level, pattern, action, sentence, payload, payload_version, trace_id)
-SELECT LOWER(HEX(RANDOMBLOB(16))), STRFTIME('%%Y-%%m-%%d %%H:%%M:%%f', at, '-' || (%s * 20) || ' minutes'), cluster,
-  100000 + (job_number + %s * 7919) %% 100000, job_epoch, attempt_index, heimdall_job_id,
-  'n' || SUBSTR('000' || id %% 512, -4), actor_kind, actor, type,
-  CASE WHEN id %% 500 = 0 THEN 'error' WHEN id %% 20 = 0 THEN 'warning' ELSE 'info' END, 'gpu.fault' || id %% 12,
-  action, sentence, payload, payload_version, trace_id
-FROM audit_auditevent ORDER BY id DESC LIMIT %s
-""",
-}
-
-
-def _all(model: type[models.Model]) -> Iterator[models.Model]:
+def _all_jobs() -> Iterator[Job]:
     last = 0
-    while rows := list(model._default_manager.filter(pk__gt=last).order_by("pk")[:BATCH]):
+    while rows := list(Job.objects.filter(pk__gt=last).order_by("pk")[:BATCH]):
         yield from rows
         last = rows[-1].pk
 
