@@ -1,8 +1,9 @@
-"""How many events does the trail take, seal, verify and find again, and how quickly?
+"""How many events does the trail take, seal, verify and archive, and how quickly?
 
-`python -m lab.stores python -m benchmarks.trail [--seconds N] [--events N] [--sealed N]` on MariaDB: events are
-posted to `/v1/audit/events` in batches while another process seals as the worker does; then the table is filled to
-a length and the common queries are asked. Give it an empty database.
+`python -m lab.stores python -m benchmarks.trail [--seconds N] [--sealed N]` on MariaDB: events are posted to
+`/v1/audit/events` in batches while another process seals as the worker does. Processor time is of all parts: the
+client that makes the batches, the site, the sealer and the database. Give it an empty database. How long a page
+takes in a long trail: `benchmarks.trail_length`.
 """
 
 import argparse
@@ -10,28 +11,26 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
-from datetime import timedelta
+from collections.abc import Iterator
 from pathlib import Path
 from statistics import median
-from typing import Any
 from uuid import uuid4
 
 from benchmarks.fresh_site import prepare  # Django must be ready before anything that has models
 
 # isort: split
 
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from django.db import connection
 from django.test import Client
 from django.test.utils import setup_test_environment
 from django.utils import timezone
 
-from advisor_api.paging import beyond
 from advisor_api.token_role import TokenRole
 from advisor_api.tokens import issue
-from advisor_api.trail_reading import PRODUCED, timeline_of
-from advisor_api.trail_search import ORDER, Filters, search
 from audit.actor_kind import ActorKind
+from audit.archiving import Archive, alone, archive_next
+from audit.checkpoints import sign_due
 from audit.models import AuditEvent, AuditUnsealed
 from audit.sealing import seal_waiting
 from audit.trail import Actor
@@ -44,8 +43,6 @@ from workloads.models import Attempt, Cluster, Job
 BATCH = 250
 JOBS = 200
 TICK = os.sysconf("SC_CLK_TCK")
-PAGE = 100
-REPEAT = 7
 LINE = "NCCL WARN NET/IB : Got completion from peer with status=12 opcode=0 len=0 vendor err 129 (Recv)"
 
 
@@ -53,13 +50,12 @@ def main() -> int:
     """Every part in its order; Markdown."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seconds", type=float, default=30.0, help="of ingest")
-    parser.add_argument("--events", type=int, default=1_000_000, help="length of the table for the queries")
     parser.add_argument("--sealed", type=int, default=100_000, help="events that are sealed and verified")
     parser.add_argument("--seal", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.seal:
         return _seal_until_told()
-    prepare()
+    folder = prepare()
     setup_test_environment()  # for the client's host name
     if connection.vendor != "mysql":
         print("Give it MariaDB: python -m lab.stores python -m benchmarks.trail", file=sys.stderr)
@@ -71,8 +67,7 @@ def main() -> int:
     _fill(options.sealed)
     _seal(options.sealed)
     _verify()
-    _fill(options.events)
-    _queries(cluster)
+    _archive(Path(folder))
     return 0
 
 
@@ -108,23 +103,33 @@ def _ingest(cluster: Cluster, seconds: float) -> None:
         text=True,
     )
     client, ids = Client(headers={"Authorization": f"Bearer {secret}"}), _ids()
+    _post(client, ids, 0)  # the first request loads half of the site
     began, own, base = time.monotonic(), time.process_time(), _database_cpu()
     number, waits = 0, []
     while time.monotonic() - began < seconds:
-        sent = time.monotonic()
-        answer = client.post("/v1/audit/events", {"items": list(_batch(number, ids))}, "application/json")
-        if answer.json() != {"accepted": BATCH}:
-            raise SystemExit(f"{answer.status_code}: {answer.content[:300]!r}")
-        waits.append(time.monotonic() - sent)
+        waits.append(_post(client, ids, BATCH + number))
         number += BATCH
-    span, cpu, theirs = time.monotonic() - began, time.process_time() - own, _database_cpu() - base
+    span, cpu = time.monotonic() - began, time.process_time() - own
     behind = AuditUnsealed.objects.count()
-    sealed_cpu = sealer.communicate("\n", timeout=120)[0].strip()
+    sealed, its = map(float, sealer.communicate("\n", timeout=120)[0].split())
+    theirs = _database_cpu() - base  # with what the sealer had still to do
+    all_of_it = cpu + theirs + its
     waits.sort()
     print(f"Ingest: {number} events in {span:.1f} s, {number / span:.0f}/s beside the sealer, batches of {BATCH}: ")
     print(f"median {median(waits) * 1000:.0f} ms, 95 % {waits[int(len(waits) * 0.95)] * 1000:.0f} ms.")
-    print(f"CPU per event: site {cpu / number * 1e6:.0f} µs, database {theirs / number * 1e6:.0f} µs with sealing.")
-    print(f"{behind} events waited for their seal at the end. Sealer: {sealed_cpu}\n")
+    print(
+        f"CPU per event: client and site {cpu / number * 1e6:.0f} µs, sealer {its / sealed * 1e6:.0f} µs, database "
+        f"{theirs / number * 1e6:.0f} µs with sealing: together {number / all_of_it:.0f} events per core-second."
+    )
+    print(f"{behind} events waited for their seal at the end.\n")
+
+
+def _post(client: Client, ids: list[str], number: int) -> float:
+    sent = time.monotonic()
+    answer = client.post("/v1/audit/events", {"items": list(_batch(number, ids))}, "application/json")
+    if answer.json() != {"accepted": BATCH}:
+        raise SystemExit(f"{answer.status_code}: {answer.content[:300]!r}")
+    return time.monotonic() - sent
 
 
 def _batch(start: int, ids: list[str]) -> Iterator[dict[str, object]]:
@@ -141,40 +146,35 @@ def _batch(start: int, ids: list[str]) -> Iterator[dict[str, object]]:
 
 
 def _seal_until_told() -> int:
-    """What the worker does each second, until a line comes; the CPU it took."""
+    """What the worker does each second, until a line comes; says how many, and the CPU it took in seconds."""
     os.set_blocking(sys.stdin.fileno(), False)
-    sealed = 0
+    sealed, begun = 0, time.process_time()  # without the start of the process
     while not sys.stdin.readline():
         while some := seal_waiting(timezone.now()):
             sealed += some
         time.sleep(1.0)
     while some := seal_waiting(timezone.now()):
         sealed += some
-    print(f"{sealed} events, {time.process_time() / max(sealed, 1) * 1e6:.0f} µs of CPU each")
+    print(f"{sealed} {time.process_time() - begun}")
     return 0
 
 
 def _fill(length: int) -> None:
-    """Copies of what is there, each with jobs, nodes and times of its own, until the table is so long."""
-    count, turn = AuditEvent.objects.count(), 0
+    """Copies of what is there, until the table is so long."""
+    count = AuditEvent.objects.count()
     while count < length:
-        turn += 1
         most = min(length - count, count, 50_000)
         with connection.cursor() as cursor:
-            cursor.execute(_COPY, [turn, turn, turn, turn, turn, turn, most])
+            cursor.execute(_COPY, [most])
         count += most
 
 
 _COPY = """
 INSERT INTO audit_auditevent (uuid, at, scheduler_at, cluster, job_number, job_epoch, attempt_index,
-  heimdall_job_id, node, actor_kind, actor, type, level, pattern, action, sentence, payload, payload_version,
+  heimdall_job_id, node, user, actor_kind, actor, type, level, pattern, action, sentence, payload, payload_version,
   trace_id)
-SELECT UUID(), at - INTERVAL %s * 10 MINUTE, scheduler_at, cluster, job_number + %s * 1000, job_epoch,
-  attempt_index, CONCAT(LEFT(heimdall_job_id, 24), LPAD(HEX(%s), 12, '0')), CONCAT('n', id %% 1000),
-  'rule', CONCAT('rule', id %% 40),
-  ELT(1 + id %% 5, 'anomaly', 'verdict', 'advice', 'attempt_state', 'action'),
-  IF(id %% 500 = 0, 'error', IF(id %% 20 = 0, 'warning', 'info')), CONCAT('pattern', (id + %s) %% 300),
-  CONCAT('act', (id + %s) %% 60), sentence, payload, payload_version, CONCAT('t', %s)
+SELECT UUID(), at, scheduler_at, cluster, job_number, job_epoch, attempt_index, heimdall_job_id, node, user,
+  actor_kind, actor, type, level, pattern, action, sentence, payload, payload_version, trace_id
 FROM audit_auditevent ORDER BY id DESC LIMIT %s
 """
 
@@ -204,72 +204,20 @@ def _verify() -> None:
     )
 
 
-def _queries(cluster: Cluster) -> None:
-    with connection.cursor() as cursor:
-        cursor.execute("ANALYZE TABLE audit_auditevent")
-        cursor.fetchall()
-        cursor.execute(
-            "SELECT data_length / 1048576, index_length / 1048576 FROM information_schema.tables "
-            "WHERE table_schema = DATABASE() AND table_name = 'audit_auditevent'"
-        )
-        rows, indexes = cursor.fetchone()
-    print(f"{AuditEvent.objects.count()} events, {rows:.0f} MiB of rows, {indexes:.0f} MiB of indexes.\n")
+def _archive(folder: Path) -> None:
+    """All that is sealed goes into files."""
+    key = Ed25519PrivateKey.generate()
+    sign_due(lambda: key, timezone.now())
+    began, own, base, events, size = time.monotonic(), time.process_time(), _database_cpu(), 0, 0
+    with alone(folder):
+        archive = Archive(folder, key, Actor(ActorKind.PERSON, "b"))
+        while stone := archive_next("demo", archive, timezone.now(), timezone.now):
+            events, size = events + stone.last_seq - stone.first_seq + 1, size + stone.size
+    span, cpu, theirs = time.monotonic() - began, time.process_time() - own, _database_cpu() - base
     print(
-        "| a page of 100 | index | rows looked at (estimate) | median ms | worst of 7 ms |\n|---|---|--:|--:|--:|"
+        f"Archiving: {events} events in {span:.1f} s, in one part; CPU per event {cpu / events * 1e6:.0f} µs, "
+        f"database {theirs / events * 1e6:.0f} µs; {size / events:.0f} bytes of file an event.\n"
     )
-    for name, ask in _asked(cluster):
-        _measure(name, ask)
-
-
-def _asked(cluster: Cluster) -> Iterator[tuple[str, Callable[[], object]]]:
-    deep = AuditEvent.objects.order_by("at", "pk")[AuditEvent.objects.count() // 2]
-    middle = deep.at
-    hour: dict[str, Any] = {"since": middle - timedelta(hours=1), "until": middle}
-    attempt = Attempt.objects.select_related("job__cluster")[0]
-
-    def page(after: AuditEvent | None = None, **filters: Any) -> Callable[[], object]:
-        rows = search("demo", Filters(**filters))
-        rows = rows if after is None else rows.filter(beyond(ORDER, (after.at, after.pk), "lt"))
-        return lambda: rows.order_by(*(f"-{key}" for key in ORDER))[:PAGE]
-
-    job = AuditEvent.objects.filter(job_number__gt=1000)[0]
-    yield "newest", page()
-    yield "deep in the past, by a cursor", page(deep)
-    yield "an hour", page(**hour)
-    named: dict[str, Any]
-    for name, value in (("type", "verdict"), ("level", "error"), ("node", "n17"), ("actor", "rule7")):
-        named = {name: value}
-        yield name, page(**named)
-        yield f"{name}, an hour", page(**named, **hour)
-    yield "pattern", page(pattern="pattern9")
-    yield "action", page(action="act9")
-    yield "action that there is none of", page(action="nothing")
-    yield "type and node", page(type="verdict", node="n17")
-    yield "level and pattern", page(level="error", pattern="pattern20")
-    yield "job", page(job_number=job.job_number)
-    yield "attempt", page(heimdall_job_id=attempt.heimdall_id)
-    yield "user", page(user="user3")
-    yield "timeline of an attempt", lambda: timeline_of(attempt).order_by(PRODUCED, "pk")[:PAGE]
-
-
-def _measure(name: str, ask: Callable[[], object]) -> None:
-    rows = ask()
-    plan = _plan(rows)
-    times = []
-    for _try in range(REPEAT):
-        began = time.perf_counter()
-        list(ask())  # type: ignore[call-overload]
-        times.append((time.perf_counter() - began) * 1000)
-    print(f"| {name} | {plan} | {median(times):.1f} | {max(times):.1f} |")
-
-
-def _plan(rows: object) -> str:
-    sql, values = rows.query.sql_with_params()  # type: ignore[attr-defined]
-    with connection.cursor() as cursor:
-        cursor.execute(f"EXPLAIN {sql}", values)
-        names = [column[0] for column in cursor.description]
-        steps = [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]
-    return " + ".join(f"{step['key']}" for step in steps) + f" | {max(int(step['rows'] or 0) for step in steps)}"
 
 
 def _ids() -> list[str]:
