@@ -45,8 +45,9 @@ def merge(source: tuple[int, int], target: tuple[int, int], act: Act) -> Inciden
             )
         moved, stay = _members(left), _members(into)
         choice = chosen(Deed.MERGE, left, into, act, why)
-        keys = [of_key(choice.source_key), *_leading_to(choice.source_key, left.cluster_id)]
-        write_places(choice, {value: choice.target_key for value in keys})
+        written = {of_attempt(one.attempt_id) for one in (*moved, *stay)}
+        keys = {of_key(choice.source_key), *_leading_to(choice.source_key, left.cluster_id)} - written
+        write_places(choice, {value: choice.target_key for value in sorted(keys)})
         write_attempts(choice, choice.target_key, moved, moved=True)
         write_attempts(choice, choice.target_key, stay, moved=False)
         put(moved, into)
@@ -186,9 +187,11 @@ def _members(incident: Incident) -> list[Verdict]:
 
 
 def _leading_to(key: str, cluster_id: int) -> list[str]:
-    """What earlier choices that hold lead to a key, but for single attempts."""
-    rows = ChosenPlace.objects.filter(cluster_id=cluster_id, key=key, attempt=None, choice__undone_at=None)
-    return sorted(set(rows.values_list("value", flat=True)) - {of_key(key)})
+    """What earlier choices lead to a key: of two that speak of the same the newer one says where."""
+    holding = ChosenPlace.objects.filter(cluster_id=cluster_id, choice__undone_at=None)
+    may = holding.filter(key=key).values("value")
+    newest = dict(holding.filter(value__in=may).order_by("choice_id").values_list("value", "key"))
+    return [value for value, leads in newest.items() if leads == key]
 
 
 def _follows(moved: Collection[Verdict], stay: Collection[Verdict]) -> list[str]:

@@ -15,7 +15,6 @@ from advisor_api.gathering import active_exclusions
 from advisor_api.models import Advice, Exclusion
 from advisor_api.notification_models import Delivery, NotificationRoute, ToldSubject
 from advisor_api.notifying.collecting import key_of
-from advisor_api.notifying.hushing import silenced_key
 from advisor_api.notifying.topic import TOPICS
 from advisor_api.policy.advice_state import AdviceState
 from advisor_api.policy.operation import Operation
@@ -35,6 +34,8 @@ STORY = 100  # events
 STORY_OF = 50  # of the newest attempts
 SEARCHED = 500  # events on incidents of the cluster, among which those of one are looked for
 TOLD = 50
+TOLD_OF = 20  # of the newest attempts
+ROUTES = 20
 PAST = timedelta(days=30)
 _DEEDS = [
     one.value
@@ -47,6 +48,7 @@ _DEEDS = [
         EventType.PROGRESS_RESUMED,
         EventType.TRAINING_COMPLETED,
         EventType.RECOVERY_FAILED,
+        EventType.INCIDENT,
     )
 ]
 
@@ -136,9 +138,13 @@ def story_of(incident: Incident) -> list[AuditEvent]:
     newest = Verdict.objects.filter(incident=incident, newer=None).order_by("-happened_at", "-pk")
     ids = list(newest.values_list("attempt__heimdall_id", flat=True)[:STORY_OF])
     done = AuditEvent.objects.filter(heimdall_job_id__in=ids, type__in=_DEEDS).order_by("-id")[:STORY]
+    both = Q(source=incident) | Q(target=incident)
+    others = IncidentChoice.objects.filter(both).values_list("source__fingerprint", "target__fingerprint")[:20]
+    marks = {mark[:16] for mark in (incident.fingerprint, *(one for pair in others for one in pair))}
     of_cluster = AuditEvent.objects.filter(
         cluster=incident.cluster.name,
         type=EventType.INCIDENT.value,
+        pattern__in=marks,
         at__gte=incident.first_seen_at - timedelta(minutes=5),
     )
     own = str(incident.uuid)
@@ -151,17 +157,21 @@ def story_of(incident: Incident) -> list[AuditEvent]:
 def told_of(incident: Incident, silences: Sequence[Silence]) -> list[DeliveryLine]:
     """The messages about it, and about advice on its newest attempts; those that a silence kept, too."""
     newest = Verdict.objects.filter(incident=incident, newer=None).order_by("-happened_at", "-pk")
-    of_attempts = Advice.objects.filter(attempt__in=list(newest.values_list("attempt", flat=True)[:STORY_OF]))
-    pairs = of_attempts.order_by("-id").values_list("attempt__heimdall_id", "generation")[:STORY_OF]
+    attempts = list(newest.values_list("attempt", flat=True)[:TOLD_OF])
+    advised = Advice.objects.filter(attempt__in=attempts).order_by("-id")
+    pairs = advised.values_list("attempt__heimdall_id", "generation")[:TOLD_OF]
     subjects = [f"incident:{incident.uuid}"]
     subjects += [f"{topic}:{job}:{generation}" for job, generation in pairs for topic in TOPICS]
-    here = NotificationRoute.objects.filter(Q(cluster=None) | Q(cluster_id=incident.cluster_id))[:20]
+    here = NotificationRoute.objects.filter(Q(cluster=None) | Q(cluster_id=incident.cluster_id))[:ROUTES]
     keys = [key_of(route, one) for route in here for one in subjects]
-    keys += [silenced_key(route, one, by) for route in here for by in silences[:5] for one in subjects]
     found: set[int] = set()
     for start in range(0, len(keys), 900):
         known = ToldSubject.objects.filter(key__in=keys[start : start + 900])
         found.update(known.values_list("delivery", flat=True))
+    if silences:
+        kept = Delivery.objects.filter(silence__in=silences).order_by("-id").values_list("pk", flat=True)[:TOLD]
+        hushed = ToldSubject.objects.filter(delivery__in=list(kept), subject__in=subjects)
+        found.update(hushed.values_list("delivery", flat=True))
     rows = Delivery.objects.filter(pk__in=sorted(found)[-TOLD:]).defer("text", "items").order_by("-id")
     return [delivery_line(one) for one in rows]
 

@@ -44,7 +44,7 @@ def silences_over(things: Sequence[Thing], now: datetime) -> dict[Thing, Silence
 
 def hush(route: NotificationRoute, things: Sequence[tuple[Thing, Silence]], now: datetime) -> None:
     """Keep what is not told to a route, in a transaction; each subject once for each silence."""
-    keyed = {silenced_key(route, thing.subject, silence): (thing, silence) for thing, silence in things}
+    keyed = {_key(route, thing.subject, silence): (thing, silence) for thing, silence in things}
     known = set(ToldSubject.objects.filter(key__in=list(keyed)).values_list("key", flat=True))
     groups: dict[tuple[str, bool, int], dict[str, tuple[Thing, Silence]]] = defaultdict(dict)
     for key, (thing, silence) in keyed.items():
@@ -110,7 +110,7 @@ def _kept(route: NotificationRoute, things: Sequence[Thing], silence: Silence, n
     return made
 
 
-def silenced_key(route: NotificationRoute, subject: str, silence: Silence) -> str:
+def _key(route: NotificationRoute, subject: str, silence: Silence) -> str:
     """What is kept once: this subject from this route by this silence. 64 characters."""
     return hashlib.sha256(f"{route.pk}\0silence {silence.pk}\0{subject}".encode()).hexdigest()
 

@@ -241,6 +241,35 @@ class TestSplitting:
             split(seen(both), [stale], [], ACT)
         assert Incident.objects.count() == 2 and not IncidentChoice.objects.exists()
 
+    def test_what_was_split_off_again_does_not_follow_a_later_join(self, cluster: Cluster) -> None:
+        one, two, apart = (fails(cluster, f"n{n}", ECC, n) for n in range(3))
+        first = of(one)
+        split(seen(first), [newest(two).pk, newest(apart).pk], [], ACT)
+        split(seen(of(two)), [newest(apart).pk], [], ACT)
+        alone = of(apart)
+        assert len({first, of(two), alone}) == 3
+        merge(seen(of(two)), seen(first), ACT)
+        assert of(two) == of(one) == first
+        assert of(fails(cluster, "n2", ECC, 90, job=apart.job, index=1)) == alone
+        assert of(fails(cluster, "n1", ECC, 91, job=two.job, index=1)) == first
+
+    def test_an_attempt_without_a_failure_for_a_while_comes_to_where_it_was_put(self, cluster: Cluster) -> None:
+        first, second = fails(cluster, "n1", ECC, 0), fails(cluster, "n2", BUG, 30)
+        third = fails(cluster, "n3", OTHER, 50)
+        merge(seen(of(first)), seen(of(second)), ACT)
+        Verdict.objects.filter(pk=newest(first).pk).update(incident=None)
+        merge(seen(of(second)), seen(of(third)), ACT)
+        judged_otherwise(first, {**ECC, "signature": "cuda.ecc2", "fingerprint": "ecc2"})
+        assert of(first) == of(third)
+
+    def test_too_many_are_refused(self, cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
+        first, second = fails(cluster, "n1", ECC, 0), fails(cluster, "n2", BUG, 30)
+        many(first, of(first), 3)
+        monkeypatch.setattr("advisor_api.regrouping.MOST", 2)
+        with pytest.raises(Bad, match="More than 2 attempts"):
+            merge(seen(of(first)), seen(of(second)), ACT)
+        assert not IncidentChoice.objects.exists()
+
 
 class TestWhatTheGuardSees:
     def test_it_counts_by_where_a_person_put_them(self, cluster: Cluster) -> None:
