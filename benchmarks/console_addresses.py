@@ -28,6 +28,7 @@ LEFT_OUT: Mapping[str, str] = {
     "sign-in": "before anybody has signed in",
     "sign-in-once": "before anybody has signed in",
     "sign-out": "takes only POST",
+    "audit-verify": "takes only POST",
     "jobs-export": "a download, as long as the list; measured by itself",
     "newest-job": "only leads to the job",
     "cluster-signals-report": "asks the sources themselves, for as long as they take",
