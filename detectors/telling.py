@@ -4,6 +4,7 @@ A job's word is worth as much as its log and no more: the same detectors read it
 what it says takes the same road as a line. Only numbers, a word for the phase and a path get into a line.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -105,22 +106,25 @@ def tell(attempt: Attempt, key: str, message: Message, by: str, now: datetime) -
             return known, False
         if not alive:
             raise NotRunning(f"Attempt {attempt.label} does not run.")
-        newest = list(rows.order_by("-offset")[: KEPT + 1])
-        _not_too_much(newest, now)
-        offset = newest[0].offset + len(newest[0].text.encode()) + 1 if newest else 0
+        newest = rows.order_by("-offset")
+        stored = list(newest.values_list("offset", "told_at", "unread")[: KEPT + 1])
+        _not_too_much([(told_at, unread) for _offset, told_at, unread in stored], now)
+        last = newest.first()
+        offset = last.offset + len(last.text.encode()) + 1 if last is not None else 0
         text = lines_of(message)[:TEXT]
         row = ToldLine.objects.create(
             attempt=attempt, key=key, offset=offset, text=text, told_at=now, told_by=by[:BY]
         )
-        if len(newest) >= KEPT:
-            rows.filter(unread=False, offset__lte=newest[KEPT - 1].offset).delete()
+        if len(stored) >= KEPT:
+            rows.filter(unread=False, offset__lte=stored[KEPT - 1][0]).delete()
     return row, True
 
 
-def _not_too_much(newest: list[ToldLine], now: datetime) -> None:
-    if sum(row.unread for row in newest) >= UNREAD:
+def _not_too_much(stored: Sequence[tuple[datetime, bool]], now: datetime) -> None:
+    """`stored`: of each message when it came, and whether it still waits."""
+    if sum(unread for _told_at, unread in stored) >= UNREAD:
         raise TooMuch("What was told before has not been read yet; tell on later.", timedelta(seconds=10))
-    lately = [row.told_at for row in newest if row.told_at > now - EACH]
+    lately = [told_at for told_at, _unread in stored if told_at > now - EACH]
     if len(lately) >= IN_EACH:
         seconds = EACH.total_seconds()
         raise TooMuch(f"A job may tell {IN_EACH} messages in {seconds:.0f} s.", min(lately) + EACH - now)

@@ -12,6 +12,7 @@ from workloads.progress import PLACE_LIMIT
 
 NO_NUMBERS = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}
 LARGEST = 1e15
+LARGEST_JOB = 8_999_999_999_999_999_999  # what the pattern of 64-bit texts in the document holds
 
 
 @extend_schema_field({"type": "number", "minimum": 0, "maximum": LARGEST})
@@ -52,12 +53,20 @@ class Loss(serializers.Field[float, Any, float, Any]):
     {
         "anyOf": [
             {"type": "string", "pattern": "^[0-8]?[0-9]{1,18}$"},
-            {"type": "integer", "minimum": 0, "maximum": 2**63 - 1},
+            {"type": "integer", "minimum": 0, "maximum": LARGEST_JOB},
         ]
     }
 )
 class JobNumber(Int64):
     """A job's number, as text or as a number: shells and Python write either."""
+
+    def to_internal_value(self, data: Any) -> int:
+        """The number."""
+        whole = isinstance(data, float) and data.is_integer() and abs(data) <= LARGEST_JOB  # 12345.0 is one in JSON
+        number = super().to_internal_value(int(data) if whole else data)
+        if number > LARGEST_JOB:
+            raise serializers.ValidationError("must be the number of a job")
+        return number
 
 
 class ToldCheckpoint(Form):

@@ -20,7 +20,8 @@ from detectors.attribution.replaying import read_facts
 from detectors.judging import judge
 from detectors.models import Anomaly, Excerpt, HealthEvent, Observation, Verdict, Watch
 from detectors.reading import read_attempt
-from detectors.retention import Spared, forget_details, forget_health
+from detectors.retention import DETAILS, Spared, forget_details, forget_health
+from detectors.told_models import ToldLine
 from schedulers.states import JobState
 from tests.advisor_api.world import NOW, a_cluster, a_job, a_verdict, an_advice, an_attempt
 from tests.detectors.rows import ECC, Log, again, end, make_attempt, make_cluster, make_nodes, megatron
@@ -36,13 +37,14 @@ def details(attempt: Attempt) -> None:
     """One of each, of an attempt that ended at NOW and whose job the scheduler has forgotten."""
     Excerpt.objects.create(attempt=attempt, stream="a.log", offset=0, text="x", why="end", kept_at=NOW)
     Observation.objects.create(attempt=attempt, topic="rank_hosts", key="all", value={"0": "n01"}, at=NOW)
+    ToldLine.objects.create(attempt=attempt, key="k", offset=0, text="step 1", told_at=NOW, told_by="ingest")
     Watch.objects.create(attempt=attempt, detector="hang", catalogue="c", state={})
     Attempt.objects.filter(pk=attempt.pk).update(settled_at=NOW, ended_at=NOW, read_due_at=None, judge_due_at=None)
     Job.objects.filter(pk=attempt.job_id).update(live=False)
 
 
 def kept() -> list[int]:
-    return [model._default_manager.count() for model in (Excerpt, Observation, Watch)]
+    return [model._default_manager.count() for model in DETAILS]
 
 
 @pytest.fixture
@@ -54,9 +56,9 @@ def attempt() -> Attempt:
 
 def test_details_stay_as_long_as_they_are_kept(attempt: Attempt) -> None:
     forget(AGES, NOW + 90 * DAYS)
-    assert kept() == [1, 1, 1]
+    assert kept() == [1] * 4
     assert forget(AGES, LATER) == 1
-    assert kept() == [0, 0, 0]
+    assert kept() == [0] * 4
     assert Attempt.objects.get(pk=attempt.pk).settled_at is None
     assert forget(AGES, LATER) == 0
 
@@ -73,7 +75,7 @@ STILL_NEEDED: list[tuple[str, Callable[[Attempt], Any]]] = [
 def test_what_is_still_needed_stays(attempt: Attempt, change: Callable[[Attempt], Any]) -> None:
     change(attempt)
     forget(AGES, LATER)
-    assert kept() == [1, 1, 1]
+    assert kept() == [1] * 4
 
 
 def test_an_attempt_that_is_made_due_meanwhile_keeps_its_details(
@@ -86,7 +88,7 @@ def test_an_attempt_that_is_made_due_meanwhile_keeps_its_details(
     transaction_atomic = retention.transaction.atomic
     monkeypatch.setattr(retention.transaction, "atomic", due)
     assert forget_details(90 * DAYS, Spared(), LATER) == 0
-    assert kept() == [1, 1, 1]
+    assert kept() == [1] * 4
 
 
 def test_an_open_recovery_spares_the_whole_job() -> None:
@@ -95,10 +97,10 @@ def test_an_open_recovery_spares_the_whole_job() -> None:
     details(advice.attempt)
     details(an_attempt(job, 1, JobState.FAILED))
     forget(AGES, LATER)
-    assert kept() == [2, 2, 2]
+    assert kept() == [2] * 4
     Sequence.objects.update(closed_at=NOW)
     assert forget(AGES, LATER) == 2
-    assert kept() == [0, 0, 0]
+    assert kept() == [0] * 4
 
 
 def test_an_exclusion_spares_the_evidence_behind_it_while_it_holds() -> None:
@@ -108,10 +110,10 @@ def test_an_exclusion_spares_the_evidence_behind_it_while_it_holds() -> None:
     exclusion(advice, until=LATER + DAYS)
     health(advice.attempt.job.cluster, "n01", cleared_at=NOW)
     forget(AGES, LATER)
-    assert (kept(), HealthEvent.objects.count()) == ([1, 1, 1], 1)
+    assert (kept(), HealthEvent.objects.count()) == ([1] * 4, 1)
     Exclusion.objects.update(lifted_at=NOW)
     forget(AGES, LATER)
-    assert (kept(), HealthEvent.objects.count()) == ([0, 0, 0], 0)
+    assert (kept(), HealthEvent.objects.count()) == ([0] * 4, 0)
 
 
 def exclusion(advice: Advice, until: datetime) -> None:
@@ -161,7 +163,7 @@ def test_a_tick_is_bounded_and_does_the_oldest_first(attempt: Attempt, monkeypat
         health(attempt.job.cluster, at=NOW - index * DAYS, healthy=True)
     assert forget_details(90 * DAYS, Spared(), LATER) == 2
     assert forget_health(90 * DAYS, Spared(), LATER) == 2
-    assert kept() == [2, 2, 2]
+    assert kept() == [2] * 4
     assert HealthEvent.objects.get().happened_at == NOW - DAYS
 
 
@@ -173,7 +175,7 @@ def test_a_tick_is_a_fixed_number_of_queries(attempt: Attempt) -> None:
         details(an_attempt(attempt.job, index, JobState.FAILED))
     with CaptureQueriesContext(connection) as queries:
         assert forget(AGES, LATER) == 30
-    assert len(queries) <= 14
+    assert len(queries) <= 15
 
 
 def test_a_verdict_is_computed_again_when_all_else_has_gone(tmp_path: Any) -> None:
@@ -191,7 +193,7 @@ def test_a_verdict_is_computed_again_when_all_else_has_gone(tmp_path: Any) -> No
     Job.objects.update(live=False)
     trail = AuditEvent.objects.count()
     assert forget(AGES, start + 91 * DAYS) == 1
-    assert kept() == [0, 0, 0]
+    assert kept() == [0] * 4
     stored = Verdict.objects.get()
     assert attribute(read_facts(stored.body["inputs"]), stored.judged_at).input_hash == stored.input_hash
     assert (Anomaly.objects.exists(), AuditEvent.objects.count()) == (True, trail)
