@@ -13,6 +13,7 @@ from audit.actor_kind import ActorKind
 from audit.event_type import EventType
 from audit.level import Level
 from console.asking import Scope
+from console.incident_state import IncidentState, ShownIncidents
 from console.job_wanted import JobOrder, Shown
 from console.mark_kind import MarkKind
 from console.sight import Sight
@@ -21,6 +22,7 @@ from detectors.attribution.evidence_status import EvidenceStatus
 from detectors.catalogue.kind import AnomalyKind
 from detectors.catalogue.layer import Layer
 from detectors.catalogue.role import Role
+from detectors.choice_models import Deed
 from detectors.fate import Fate
 from detectors.signals.grade import Grade
 from schedulers.states import JobState
@@ -56,6 +58,9 @@ ENUMS: tuple[type[Word], ...] = (
     Sight,
     Shown,
     JobOrder,
+    IncidentState,
+    ShownIncidents,
+    Deed,
     Scope,
     MarkKind,
 )
