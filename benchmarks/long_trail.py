@@ -11,7 +11,6 @@ from audit.event_type import EventType
 from audit.models import AuditEvent, AuditUnsealed
 from audit.trail import Actor, Entry, record
 from detectors.models import Anomaly, Stay, Verdict
-from schedulers.words import Word
 from workloads.models import Attempt, Job
 from workloads.subjects import subject_of
 
@@ -19,13 +18,13 @@ APART = 1_000_000  # keys of one copy and of the next
 STEP = 100_000  # events in one statement
 
 
-class Dialect(Word):
-    """How the databases say what they say differently: a label each."""
-
-    UUID_MYSQL = "uuid_mysql", "UUID()"
-    UUID_SQLITE = "uuid_sqlite", "LOWER(HEX(RANDOMBLOB(16)))"
-    EARLIER_MYSQL = "earlier_mysql", "{column} - INTERVAL {count} HOUR"
-    EARLIER_SQLITE = "earlier_sqlite", "STRFTIME('%%Y-%%m-%%d %%H:%%M:%%f', {column}, '-' || ({count}) || ' hours')"
+DIALECT = {
+    "uuid_mysql": "UUID()",
+    "uuid_sqlite": "LOWER(HEX(RANDOMBLOB(16)))",
+    "earlier_mysql": "{column} - INTERVAL {count} HOUR",
+    "earlier_sqlite": "STRFTIME('%%Y-%%m-%%d %%H:%%M:%%f', {column}, '-' || ({count}) || ' hours')",
+}
+"""How the databases say what they say differently."""
 
 
 def copy_tile(copies: int) -> None:
@@ -97,7 +96,7 @@ def _insert(model: type[models.Model], changed: Mapping[str, str], source: str) 
 
 
 def _say(what: str) -> str:
-    return Dialect(f"{what}_{connection.vendor}").label
+    return DIALECT[f"{what}_{connection.vendor}"]
 
 
 def _earlier(column: str, hours: str) -> str:

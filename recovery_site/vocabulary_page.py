@@ -16,6 +16,7 @@ from console.asking import Scope
 from console.incident_state import IncidentState, ShownIncidents
 from console.job_wanted import JobOrder, Shown
 from console.mark_kind import MarkKind
+from console.next_steps import StepKind
 from console.sight import Sight
 from detectors.attribution.action import VerdictAction
 from detectors.attribution.evidence_status import EvidenceStatus
@@ -63,6 +64,7 @@ ENUMS: tuple[type[Word], ...] = (
     Deed,
     Scope,
     MarkKind,
+    StepKind,
 )
 
 HEAD = """# Vocabulary
