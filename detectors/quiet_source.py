@@ -2,7 +2,7 @@
 
 A collector that stops, a file system that stalls: no file tells of it, and every job looks hung at the same moment
 (traps 32 and 34, design rule 2). So before a bare silence is called a hang, the other jobs are asked: if none of
-those that wrote until then has written since, the silence is not this job's own.
+those that wrote until then has written since, or one that began since has no log file, the silence is not its own.
 
 Where lines come through a log store, a job that is alone has no such witness, and its collector may have stopped:
 then it takes any line of the cluster that was written since, of a node or of whomever. A file is read by ourselves:
@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import accumulate
 
-from django.db.models import Max, Q
+from django.db.models import F, Max, Q
 
 from detectors.catalogue.hang import SIGNATURE, SURE
 from detectors.catalogue.records import Outcome
@@ -33,6 +33,9 @@ after the silence began (after it: within half the silence) fell silent with it.
 
 ASKED_BACK = timedelta(hours=2)
 """Jobs that ended so long ago are asked as well: twice the longest silence that is allowed by default."""
+
+FILE_SECONDS = timedelta(seconds=10)
+"""Slurm opens the log of a job as it begins: where none is found after so long, files do not arrive."""
 
 
 @dataclass(frozen=True)
@@ -59,12 +62,10 @@ class Neighbours:
 
         One that has ended meanwhile counts when it ran on in silence before: that it is gone proves no hearing.
         """
-        if since is None:
+        if since is None or self._wrote_on(attempt, since, now):
             return 0
         heard = self._of(attempt.job.cluster_id, now)
         later, before = since + min(TOGETHER, (now - since) / 2), since - TOGETHER
-        if any(bisect_right(moved, later) < len(moved) for moved in (heard.running, heard.ended)):
-            return 0
         silent = len(heard.running) - bisect_left(heard.running, before)
         silent -= attempt.pk in heard.keys and silent > 0
         place = bisect_left(heard.ended, before)
@@ -78,6 +79,8 @@ class Neighbours:
             jobs = "another job" if others == 1 else f"{others} other jobs"
             at = f"{since:%H:%M:%S} UTC"
             return f"no lines arrive: {jobs} of the cluster fell silent with it at {at}, and none wrote since"
+        if not attempt.job.cluster.log_store and self._begun_without_a_log(attempt, since, now):
+            return f"no lines arrive: a job of the cluster that began after {since:%H:%M:%S} UTC has no log file"
         if attempt.job.cluster.log_store and not self._anything(attempt, since, now):
             return (
                 f"whether lines arrive is not known: the log store shows none of any job or node since"
@@ -99,12 +102,28 @@ class Neighbours:
             f"whether messages arrive is not known: no job of the cluster told anything since {since:%H:%M:%S} UTC"
         )
 
-    def _anything(self, attempt: Attempt, since: datetime, now: datetime) -> bool:
-        """Whether any line of the cluster came later: of a job, or one that the store's cursors remember."""
+    def _begun_without_a_log(self, attempt: Attempt, since: datetime, now: datetime) -> bool:
+        """Whether a job that began since has no log, while nobody wrote either: files do not come, or not to us."""
+        if self._wrote_on(attempt, since, now):
+            return False
+        begun = Attempt.objects.filter(
+            job__cluster=attempt.job.cluster_id,
+            state=JobState.RUNNING.value,
+            first_seen_at__gt=since,
+            looked_at__gte=F("first_seen_at") + FILE_SECONDS,
+        )
+        return begun.exclude(feeds__moved_at__isnull=False).exists()
+
+    def _wrote_on(self, attempt: Attempt, since: datetime, now: datetime) -> bool:
         heard = self._of(attempt.job.cluster_id, now)
         later = since + min(TOGETHER, (now - since) / 2)
-        if any(bisect_right(moved, later) < len(moved) for moved in (heard.running, heard.ended)):
+        return any(bisect_right(moved, later) < len(moved) for moved in (heard.running, heard.ended))
+
+    def _anything(self, attempt: Attempt, since: datetime, now: datetime) -> bool:
+        """Whether any line of the cluster came later: of a job, or one that the store's cursors remember."""
+        if self._wrote_on(attempt, since, now):
             return True
+        later = since + min(TOGETHER, (now - since) / 2)
         stores = [store.name for store in STORES]
         rows = Feed.objects.filter(cluster=attempt.job.cluster_id, attempt=None, source__in=stores)
         cursors = (Cursor.read(position) for position in rows.values_list("position", flat=True))

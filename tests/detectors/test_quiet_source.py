@@ -51,6 +51,34 @@ def test_a_job_alone_on_its_cluster_hangs(cluster: Cluster) -> None:
     assert kinds(job) == ["hang"]
 
 
+def begun(cluster: Cluster, seconds: float) -> Attempt:
+    """A job that began then, and has no log file yet."""
+    return make_attempt(cluster, started_at=moment(seconds), first_seen_at=moment(seconds))
+
+
+def test_while_a_job_that_began_since_has_no_log_nobody_hangs(cluster: Cluster) -> None:
+    job, next_one = trained(cluster), begun(cluster, QUIET - 40)
+    for at in (QUIET - 39, QUIET - 25, QUIET):
+        read(next_one, at=at)
+    read(job, at=QUIET)
+    assert kinds(job) == ["blind"]
+    assert "began after 12:00:30 UTC has no log file" in again(job).blind_reason
+    Log.of(next_one).write("Starting.", at=moment(QUIET + 1))
+    read(next_one, at=QUIET + 2)
+    read(job, at=QUIET + 3)
+    assert kinds(job) == ["hang"]
+
+
+@pytest.mark.parametrize("began", [20.0, QUIET - 5], ids=["before it", "just now"])
+def test_a_job_without_a_log_from_before_or_that_is_just_beginning_hides_no_hang(
+    cluster: Cluster, began: float
+) -> None:
+    job, other = trained(cluster), begun(cluster, began)
+    read(other, at=QUIET - 1)
+    read(job, at=QUIET)
+    assert kinds(job) == ["hang"]
+
+
 def test_all_at_once_is_blind_and_nobody_hangs(cluster: Cluster) -> None:
     first, second = trained(cluster), trained(cluster, until=40)
     for at in (QUIET, QUIET + 1, QUIET + 600):
