@@ -35,7 +35,7 @@ CAUSES: dict[str, str] = {
     "bad-node-job-after-job": "the node is left out after its second death; the third restart of the partition "
     "within ten minutes asks a person (storm_restarts), whatever the cause.",
     # the fleet
-    "fleet.gpu": "a person had drained the node by then: the scheduler keeps jobs off it, nothing is to be left out.",
+    "fleet.gpu": "a person had drained the node by then: the scheduler keeps jobs off it, so nothing is left out.",
     "fleet.gpu_memory": "a job of the same name, user and folder happened to be submitted after it failed: that is "
     "taken for a repetition by somebody else, and a person is asked.",
     # real text

@@ -17,7 +17,7 @@ from audit.event_type import EventType
 from audit.models import AuditEvent
 from detectors.catalogue.hang import ALONE
 from lab.simulate.hostlist import expand
-from lab.simulate.jobs import RUNNING, Job
+from lab.simulate.jobs import REQUEUED_HELD, RUNNING, Job
 from lab.simulate.model import Cluster
 from lab.simulate.play import Fault
 from lab.storms.drawing import LIMITS, OWN_NAME, Plan
@@ -88,7 +88,7 @@ class Checker:
 
     def _change(self, argv: tuple[str, ...], seconds: float) -> Answer:
         job = self._job_of(argv)
-        before = (job.state, job.restarts, job.held) if job else ("", 0, False)
+        before = (job.state, job.restarts, job.held, job.reason) if job else ("", 0, False, "")
         marked = bool(job and (job.admin_comment or "").startswith("rekindle/1"))
         answer = self.inner.run(argv, seconds)
         self.commands += 1
@@ -100,7 +100,7 @@ class Checker:
         return answer
 
     def _judge(
-        self, argv: tuple[str, ...], job: Job | None, before: tuple[str, int, bool], *, marked: bool
+        self, argv: tuple[str, ...], job: Job | None, before: tuple[str, int, bool, str], *, marked: bool
     ) -> None:
         if self.plan.mode is Mode.MONITOR:
             self._say("[4] a command in monitor mode", argv)
@@ -111,13 +111,16 @@ class Checker:
             self._say("[6] a job that did not opt in", argv)
         if job.play.name == OWN_NAME:
             self._say("[9] a job of our own", argv)
-        state, restarts, held = before
+        state, restarts, held, reason = before
+        ours = reason == REQUEUED_HELD and any(
+            (one.job, one.restarts + 1) == (job.number, restarts) for one in self.requeues
+        )  # the journal knows it: who was killed between the hold and its mark
         struck = (job.number, restarts) in self.struck | self.hush.look(self.clock.seconds)
         if argv[1] == "requeuehold":
             self._note_requeue(job, restarts)
             if state not in FAILED and not (state == RUNNING and struck):
                 self._say(f"[1] a requeue of a job that is {state}, struck: {struck}", argv)
-        elif argv[1] == "release" and held and not marked:
+        elif argv[1] == "release" and held and not marked and not ours:
             self._say("[6] a release of a hold that is not ours", argv)
         elif argv[0] == "scancel" and state == RUNNING and not struck:
             self._say("[6] a healthy job was cancelled", argv)

@@ -6,6 +6,7 @@ from django.test import Client
 
 from controller.client import Advisor, Unreachable, _understood
 from lab.virtual.fate import SITE, Fate, Killed
+from lab.virtual.mortal import forget_the_dead
 
 URL = "http://localhost"
 ANSWERING = SITE + "answering"
@@ -35,5 +36,6 @@ class InProcessAdvisor(Advisor):
                 if killed.part != ANSWERING:
                     raise
                 self._fate.revive(ANSWERING)  # the next request finds another web process
+                forget_the_dead()
                 raise Unreachable("no answer from the Advisor: the connection was closed") from None
         return _understood(answer.status_code, answer.content)

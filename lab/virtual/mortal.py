@@ -16,6 +16,14 @@ WRITES = ("INSERT", "UPDATE", "DELETE")
 OF_THE_DATABASE = ("ROLLBACK", "RELEASE SAVEPOINT")
 
 
+def forget_the_dead() -> None:
+    """The next worker has another connection: what was begun right before a death, unknown to Django, is over."""
+    mine = cast(Any, connection)
+    mine.run_on_commit.clear()
+    if getattr(mine.connection, "in_transaction", False) and not mine.in_atomic_block:
+        mine._rollback()
+
+
 class MortalDatabase:
     """The connection of this process, on which the site's parts may die. Use as a context."""
 
@@ -36,14 +44,9 @@ class MortalDatabase:
         del self._connection._commit
 
     def revive(self, part: str) -> None:
-        """Another worker: it knows nothing of what the dead one was about, and has a connection of its own.
-
-        Who dies right after BEGIN has a transaction that Django does not know of.
-        """
+        """Another worker: it knows nothing of what the dead one was about, and has a connection of its own."""
         self._fate.revive(part)
-        connection.run_on_commit.clear()
-        if self._connection.connection.in_transaction and not connection.in_atomic_block:
-            self._connection._rollback()
+        forget_the_dead()
 
     def _execute(
         self, execute: Callable[..., Any], sql: str, parameters: Any, many: bool, context: dict[str, Any]

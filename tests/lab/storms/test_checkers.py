@@ -29,6 +29,7 @@ from workloads.models import Cluster as Row
 
 pytestmark = pytest.mark.django_db
 Scene = Callable[..., tuple[Checker, Cluster]]
+RELEASE = ("scontrol", "release", "1")
 REQUEUE = ("scontrol", "requeuehold", "1")
 
 
@@ -61,7 +62,13 @@ def test_a_restart_of_a_failed_job_that_is_on_record_is_right(scene: Scene) -> N
     put_on_record(Row.objects.get(), 1)
     mark = ("scontrol", "update", "JobId=1", "AdminComment=rekindle/1 g=1 r=1 until=1777622500")
     exclude = ("scontrol", "update", "JobId=1", "ExcNodeList=n02")
-    assert asked(checker, REQUEUE, mark, exclude, ("scontrol", "release", "1")) == ""
+    assert asked(checker, REQUEUE, mark, exclude, RELEASE) == ""
+
+
+def test_our_own_hold_may_be_ended_although_its_mark_was_never_set(scene: Scene) -> None:
+    checker, _ = scene(ECC)
+    put_on_record(Row.objects.get(), 1)
+    assert asked(checker, REQUEUE, RELEASE) == ""
 
 
 def update(word: str) -> tuple[str, ...]:
@@ -77,7 +84,13 @@ WRONG: list[tuple[str, tuple[Fault, ...], dict[str, Any], tuple[tuple[str, ...],
     ("no opt-in", (ECC,), {"comment": "x"}, (REQUEUE,), "[6] a job that did not opt in"),
     ("our own job", (ECC,), {"name": OWN_NAME}, (REQUEUE,), "[9] a job of our own"),
     ("not on record", (ECC,), {}, (REQUEUE,), "[3] nothing on record says so"),
-    ("a foreign hold", (ECC,), {}, (REQUEUE, ("scontrol", "release", "1")), "[6] a release of a hold that is not"),
+    (
+        "a foreign hold",
+        (ECC,),
+        {},
+        (REQUEUE, RELEASE, ("scontrol", "hold", "1"), RELEASE),
+        "[6] a release of a hold that is not",
+    ),
     ("too few nodes", (ECC,), {}, (REQUEUE, update("ExcNodeList=n01,n02,n03")), "[6] fewer nodes are left"),
     ("above the cap", (ECC,), {}, (REQUEUE, update("ExcNodeList=n01,n02")), "[6] more than 1 nodes of 4"),
     (
