@@ -76,9 +76,7 @@ PANELS: tuple[Panel, ...] = (
     Panel(job.job_attempts, Scope.JOB, "Attempts and nodes"),
     Panel(job.job_events, Scope.JOB, "Events"),
     Panel(cluster.cluster_table, Scope.LIST, "Clusters"),
-    Panel(
-        cluster.cluster_health, Scope.CLUSTER, "Health", frozenset({"workloads.switch_mode", cluster.MAY_PAUSE})
-    ),
+    Panel(cluster.cluster_health, Scope.CLUSTER, "Health", frozenset({"workloads.switch_mode", cluster.MAY_PAUSE})),
     Panel(cluster.cluster_sources, Scope.CLUSTER, "Sources, over the last hour"),
     Panel(cluster.cluster_advice, Scope.CLUSTER, "Open advice"),
     Panel(cluster.cluster_nodes, Scope.CLUSTER, "Nodes"),
