@@ -295,6 +295,7 @@ UNMOVED: dict[str, str] = {
     "workloads.Job": READING,
     "workloads.ProgressPoint": READING,
     "workloads.Checkpoint": READING,
+    "detectors.ToldLine": READING,
     "detectors.Feed": WORK,
     "detectors.Watch": WORK,
     "detectors.Observation": READING,
