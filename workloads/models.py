@@ -6,14 +6,7 @@ from django.db import models
 
 from audit.masked_fields import MaskedCharField, MaskedTextField
 from schedulers.states import JobState
-from workloads.log_stores import (
-    STORE_KINDS,
-    credential_name,
-    one_line,
-    store_address,
-    store_labels,
-    store_mistakes,
-)
+from workloads.log_stores import STORE_KINDS, credential_name, one_line, store_address, store_labels, store_mistakes
 from workloads.metric_sources import metrics_labels, metrics_mistakes, metrics_selector
 from workloads.mode import Mode
 from workloads.phase import Phase
