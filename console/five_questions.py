@@ -74,7 +74,7 @@ def message_matches(proofs: Sequence[Proof]) -> Answer:
         return Answer(
             question, "Partly", "warning", f"{stand} of {len(proofs)} quoted lines stand in what was kept."
         )
-    said = "The quoted line stands" if stand == 1 else f"All {stand} quoted lines stand"
+    said = {1: "The quoted line stands", 2: "Both quoted lines stand"}.get(stand, f"All {stand} quoted lines stand")
     return Answer(question, "Yes", "success", f"{said} in the copy of the log, at the byte that the verdict names.")
 
 

@@ -13,6 +13,7 @@ from console.log_lines import ROWS_SHOWN, SEARCH_LIMIT, Row, around, asked_for, 
 from detectors.catalogue.cleaning import clean
 from detectors.catalogue.locating import Places
 from detectors.catalogue.records import Record
+from detectors.excerpts import WHY_EVIDENCE
 from detectors.log_windows import PIECE, LogWindow, read_window
 from detectors.models import Excerpt, Feed, Observation
 from detectors.storing import RANK_HOSTS
@@ -138,6 +139,8 @@ def _live(window: LogWindow, place: Place) -> Piece:
 def _copied(copy: Excerpt, place: Place) -> Piece:
     content = copy.text.encode("utf-8", "surrogatepass")
     rows = rows_of(content, copy.offset, copy.offset, 1 if copy.offset == 0 else None, masked=True)
+    if rows and copy.why == WHY_EVIDENCE:  # it begins where a line does
+        rows[0] = replace(rows[0], part=False)
     shown = _shown(rows, place)
     if not shown:
         return Piece(copy=copy)
