@@ -6,6 +6,7 @@ from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
 from console.asking import Asked
+from console.job_rows import end_of
 from console.log_key import log_key
 from console.log_reading import Log, Place, logs_of, piece_of, read_place
 from console.views.asked import asked_of
@@ -68,6 +69,6 @@ def _shown(request: HttpRequest, asked: Asked, log: Log, place: Place) -> HttpRe
         "place": place,
         "asked": asked,
         "now": asked.now,
-        "live": log.attempt.ended_at is None,
+        "live": end_of(log.attempt) is None,
     }
     return render(request, "console/job_log.html", context)

@@ -319,6 +319,7 @@
       axis = axisOf(await whole.json());
     }
     if (!query || !axis) axis = axisOf(fresh);
+    axis.length = Math.max(axis.length, axis.place(fresh.to)); // a stretch without an end goes on with the clock
     data = fresh;
     shown();
   }

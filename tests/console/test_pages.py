@@ -208,7 +208,15 @@ def test_the_number_of_queries_does_not_grow_with_the_rows(
         extra = sample.job(rows.cluster, 5000 + number, now)
         for index in range(2):
             sample.attempt(extra, index, sample.JobState.RUNNING, now)
-    bounds = {"overview": 37, "jobs": 14, "job": 52, "cluster": 25, "approvals": 11, "incidents": 14, "log copy": 14}
+    bounds = {
+        "overview": 37,
+        "jobs": 14,
+        "job": 52,
+        "cluster": 25,
+        "approvals": 11,
+        "incidents": 14,
+        "log copy": 14,
+    }
     for name, address in pages(rows).items():
         bodies.forget()
         with django_assert_max_num_queries(bounds[name]):
