@@ -62,6 +62,8 @@ def main() -> int:
     parser.add_argument("--events", type=int, default=1_000_000)
     parser.add_argument("--repeat", type=int, default=20)
     parser.add_argument("--only", default="", help="addresses that contain this")
+    parser.add_argument("--panels", action="store_true", help="each panel by itself, too")
+    parser.add_argument("--filled", action="store_true", help="the database was filled by an earlier run")
     parser.add_argument(
         "--explain", action="store_true", help="print the plan of the slowest query of each address"
     )

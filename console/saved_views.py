@@ -74,6 +74,7 @@ def change(view: SavedView, by: User, wish: Wish, revision_seen: int, now: datet
     """Another name, another filter, shared or not. Raises `Bad`, or `Stale` when somebody was first."""
     query = canonical(wish.query)
     with _no_second_name(wish.name), transaction.atomic():
+        User.objects.select_for_update().only("pk").get(pk=view.owner_id)
         if wish.default and view.owner_id == by.pk:
             _no_other_default(by)
         default = wish.default if view.owner_id == by.pk else view.is_default
