@@ -4,7 +4,8 @@ The clock is that of the reads: it runs from the read that last showed a movemen
 every stream has been read. What was not looked at proves nothing (trap 32), so a blind, suspended or ending attempt
 is never judged, a time in which nobody looked does not count (the site was down, or its clock was set forward), and
 a stamp that is placed wrongly can never make a hang. Nor is one judged that the scheduler has not called running
-since it fell silent, or while the scheduler cannot be seen: it may have ended, and an end is no hang.
+since it fell silent, while the scheduler cannot be seen, or for a while after its log says that the scheduler ended
+it (a listing can be stale): it may have ended, and an end is no hang.
 """
 
 from collections.abc import Mapping, Sequence
@@ -30,6 +31,9 @@ GAPS_KNOWN = 2  # intervals below which even the cold limit would guess
 ALONE = 2.0  # without a second witness it takes twice the time
 CLOCKS_DIFFER = 15.0  # seconds by which a file's time may be before the look that it came after
 OWN_LONGEST = 1.5  # a silence that the attempt has lately come back from is no hang by itself
+OVER = timedelta(minutes=10)  # after "CANCELLED … DUE TO …": longer than a listing is stale
+    minutes=10
+)  # after "CANCELLED … DUE TO …": no listing is stale for longer, and whoever forges it moves
 SURE, LIKELY = 0.95, 0.8  # confidence with and without a second witness; not measured
 
 
@@ -63,6 +67,7 @@ class Memory:
     key: str = ""
     quiet_at: datetime | None = None
     told: Mapping[str, int] | None = None
+    over_at: datetime | None = None  # the read that showed the scheduler's word that it ended it
 
     @classmethod
     def of(cls, state: State) -> "Memory":
@@ -74,12 +79,14 @@ class Memory:
             key=state.get("key", ""),
             quiet_at=moment(state.get("quiet_at")),
             told=dict(state.get("told", {})),
+            over_at=moment(state.get("over_at")),
         )
 
     def no_later_than(self, now: datetime) -> "Memory":
         """The same, when the clock was set back since: what it holds was not later than now."""
-        since, witness_at, quiet_at = (at and min(at, now) for at in (self.since, self.witness_at, self.quiet_at))
-        return replace(self, since=since, witness_at=witness_at, quiet_at=quiet_at)
+        read = (self.since, self.witness_at, self.quiet_at, self.over_at)
+        since, witness_at, quiet_at, over_at = (at and min(at, now) for at in read)
+        return replace(self, since=since, witness_at=witness_at, quiet_at=quiet_at, over_at=over_at)
 
     def state(self) -> State:
         """As JSON."""
@@ -90,6 +97,7 @@ class Memory:
             "key": self.key,
             "quiet_at": stored(self.quiet_at),
             "told": dict(self.told or {}),
+            "over_at": stored(self.over_at),
         }
 
 
@@ -113,7 +121,8 @@ def fold(state: State, readings: Sequence[Reading], known: Known, context: Conte
     witness = memory.witness if memory.witness_at is not None and memory.witness_at >= start else ""
     witness = witness or _of_metrics(context, start)
     unsaid = context.listed_at is not None and context.listed_at < start
-    if unsaid or silence <= (limit.seconds if witness else limit.alone):
+    over = memory.over_at is not None and not witness and start <= memory.over_at >= now - OVER
+    if unsaid or over or silence <= (limit.seconds if witness else limit.alone):
         return Step(memory.state(), known, ended=ended)
     told = dict(memory.told or {})
     key = _key(rhythm, told)
@@ -198,11 +207,13 @@ def _witnessed(memory: Memory, readings: Sequence[Reading], context: Context) ->
     """The newest line that is a second witness: it names a hang, or a root of something.
 
     That somebody ends or requeues the job says nothing of why it stood still, least of all when we are that
-    somebody.
+    somebody; it says that it is over.
     """
     for reading in readings:
         fault = reading.fault
         if fault is None or fault.signature.layer is Layer.SCHEDULER:
+            if fault is not None and fault.role is Role.ROOT:
+                memory = replace(memory, over_at=reading.record.read_at)
             continue
         if context.command_at is not None and reading.record.read_at >= context.command_at:
             continue

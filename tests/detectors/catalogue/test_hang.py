@@ -285,7 +285,24 @@ def test_that_somebody_ends_the_job_is_no_witness_that_it_hangs(line: str) -> No
     watching = trained()
     watching.see(records([line], seconds=400))
     assert not silent(watching, 61)
-    assert silent(watching, 121)
+    assert not silent(watching, 121)
+    assert not silent(watching, 609)
+    assert silent(watching, 615)
+
+
+@pytest.mark.parametrize("line", ENDED_BY_SOMEBODY)
+def test_a_job_that_moves_after_it_was_said_to_be_over_is_judged_as_before(line: str) -> None:
+    watching = trained()
+    watching.see(records([line], seconds=400))
+    watching.see(unstamped_steps(41, 45, 410, 1.0))
+    assert silent(watching, 145)
+
+
+def test_a_second_witness_counts_after_it_was_said_to_be_over() -> None:
+    watching = trained()
+    watching.see(records([ENDED_BY_SOMEBODY[1]], seconds=400))
+    watching.see(records([WATCHDOG], seconds=401))
+    assert silent(watching, 61)
 
 
 @pytest.mark.parametrize(("command_at", "found"), [(399, False), (401, True)], ids=["before it", "after it"])
