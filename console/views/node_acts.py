@@ -116,7 +116,7 @@ def undo_exclusion(request: HttpRequest, cluster: str, exclusion: int) -> HttpRe
         return _page(request, asked, seen, act, form)
     if not form.is_valid():
         return _page(request, asked, seen, act, form, 400)
-    if seen.undo is None or seen.undo.pk != row.pk or form.cleaned_data["seen"] != {one.pk for one in seen.kept}:
+    if not _is_last_word(row, seen) or form.cleaned_data["seen"] != {one.pk for one in seen.kept}:
         refusal = f"What was said of {row.node} has changed since, or is too long ago to be taken back."
         return _page(request, asked, seen, act, form, 409, refusal)
     back = restore if row.lifted_at is not None else take_back
@@ -126,6 +126,14 @@ def undo_exclusion(request: HttpRequest, cluster: str, exclusion: int) -> HttpRe
         return row
 
     return _done(request, asked, act, form, do, "It was taken back.", undo=False)
+
+
+def _is_last_word(row: Exclusion, seen: NodeNow) -> bool:
+    """Whether nothing was said of the node since; one lifting may have ended several exclusions."""
+    last = seen.undo
+    if last is None:
+        return False
+    return row.lifted_at == last.lifted_at if row.lifted_at is not None else row.pk == last.pk
 
 
 def _done(  # noqa: PLR0917  # the page again, and what is done
