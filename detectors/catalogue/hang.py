@@ -32,8 +32,6 @@ ALONE = 2.0  # without a second witness it takes twice the time
 CLOCKS_DIFFER = 15.0  # seconds by which a file's time may be before the look that it came after
 OWN_LONGEST = 1.5  # a silence that the attempt has lately come back from is no hang by itself
 OVER = timedelta(minutes=10)  # after "CANCELLED … DUE TO …": longer than a listing is stale
-    minutes=10
-)  # after "CANCELLED … DUE TO …": no listing is stale for longer, and whoever forges it moves
 SURE, LIKELY = 0.95, 0.8  # confidence with and without a second witness; not measured
 
 
