@@ -89,7 +89,7 @@ def drawn(curves: Curves, axis: Axis, factor: float) -> Drawn | None:
     return Drawn(axis, found, ticks(axis)) if found else None
 
 
-def data_of(curves: Curves, axis: Axis | None, factor: float) -> dict[str, Any]:
+def as_json(curves: Curves, axis: Axis | None, factor: float) -> dict[str, Any]:
     """As JSON values. Times in milliseconds since 1970; a null in a series is a break."""
     measures = (Measure.SECONDS, curves.work)
     return {

@@ -8,7 +8,7 @@ from django.views.decorators.http import require_safe
 
 from console.asking import Asked, Scope, key_of, version_of
 from console.contexts.job_picture import curves_in
-from console.curve_picture import axis_for, data_of
+from console.curve_picture import as_json, axis_for
 from console.rendering import bodies
 from console.views.asked import asked_of
 
@@ -30,4 +30,4 @@ def job_curves(request: HttpRequest, cluster: str, number: int, epoch: int) -> H
 def _written(asked: Asked) -> str:
     attempts, curves, factor = curves_in(asked)
     axis = axis_for(attempts, asked.now, asked.window)
-    return json.dumps(data_of(curves, axis, factor), separators=(",", ":"), allow_nan=False)
+    return json.dumps(as_json(curves, axis, factor), separators=(",", ":"), allow_nan=False)
