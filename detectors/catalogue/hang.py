@@ -119,7 +119,7 @@ def fold(state: State, readings: Sequence[Reading], known: Known, context: Conte
     witness = memory.witness if memory.witness_at is not None and memory.witness_at >= start else ""
     witness = witness or _of_metrics(context, start)
     unsaid = context.listed_at is not None and context.listed_at < start
-    over = memory.over_at is not None and not witness and start <= memory.over_at >= now - OVER
+    over = memory.over_at is not None and not witness and quiet_at <= memory.over_at >= now - OVER
     if unsaid or over or silence <= (limit.seconds if witness else limit.alone):
         return Step(memory.state(), known, ended=ended)
     told = dict(memory.told or {})

@@ -298,6 +298,13 @@ def test_a_job_that_moves_after_it_was_said_to_be_over_is_judged_as_before(line:
     assert silent(watching, 145)
 
 
+def test_what_was_not_looked_at_makes_no_hang_of_an_end() -> None:
+    watching = trained()
+    watching.see(records([ENDED_BY_SOMEBODY[1]], seconds=400))
+    assert not silent(watching, 130, missed_seconds=5.0, looked_at=at(405))
+    assert not silent(watching, 300)
+
+
 def test_a_second_witness_counts_after_it_was_said_to_be_over() -> None:
     watching = trained()
     watching.see(records([ENDED_BY_SOMEBODY[1]], seconds=400))
