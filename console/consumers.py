@@ -29,7 +29,8 @@ from console.welcome import Guest
 log = logging.getLogger("rekindle.console.live")
 
 TOPICS_AT_MOST = 8
-FRAME_SECONDS = 1.0  # at least this long between two frames of one socket
+FRAME_SECONDS = 0.25  # at least this long between two frames of one socket
+CROWDED_SECONDS = 1.0  # and this long where many sockets are open
 BEAT_SECONDS = 25.0  # at most so long nothing is said
 LIFE_SECONDS = 900.0  # then it is closed, and its reconnect is authenticated again
 
@@ -93,7 +94,7 @@ class LiveConsumer(AsyncWebsocketConsumer):
                     return
                 if loop.time() < end:
                     await self._frame(*listener.take())
-                    await asyncio.sleep(FRAME_SECONDS)
+                    await asyncio.sleep(max(FRAME_SECONDS, min(CROWDED_SECONDS, 4 * tail_of_this_loop().spread)))
         except Exception:
             log.exception("a socket could not be told; it is closed and will come again")
         await self.close(COME_AGAIN)
