@@ -159,8 +159,9 @@ def _attempts(keys: Sequence[int]) -> Mapping[int, list[Verdict]]:
     place = Window(RowNumber(), partition_by=F("incident"), order_by=(F("happened_at").desc(), F("pk").desc()))
     standing = Verdict.objects.filter(incident__in=keys, newer=None).annotate(place=place).filter(place__lte=NAMED)
     found: dict[int, list[Verdict]] = defaultdict(list)
-    rows = standing.select_related("attempt__job").defer("body", "implicated").order_by("-happened_at", "-pk")
-    for row in rows:
+    # The places are given out over keys alone: an incident may hold thousands of these rows, with their jobs.
+    newest = Verdict.objects.filter(pk__in=standing.order_by().values("pk")).select_related("attempt__job")
+    for row in newest.defer("body", "implicated").order_by("-happened_at", "-pk"):
         found[row.incident_id or 0].append(row)
     return found
 
