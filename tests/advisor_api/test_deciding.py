@@ -197,7 +197,9 @@ class TestApproval:
 
     def test_many_yeses_together_make_no_restart_storm(self) -> None:
         cluster = a_cluster(mode="approve")
-        asked = [an_advice(cluster, number, **UNKNOWN | {"fingerprint": f"f-{number}"}) for number in range(100, 104)]
+        asked = [
+            an_advice(cluster, number, **UNKNOWN | {"fingerprint": f"f-{number}"}) for number in range(100, 104)
+        ]
         assert {advice.state for advice in asked} == {"awaiting_approval"}
         Verdict.objects.update(decide_due_at=None)
         for advice in asked[:3]:
