@@ -55,7 +55,9 @@ def seen_clusters(clusters: Sequence[Cluster], now: datetime) -> list[SeenCluste
     held = ControllerLease.objects.filter(cluster__in=clusters, until__gt=now)
     leases = {lease.cluster_id: lease for lease in held}
     live = [state.value for state in LIVE]
-    running = Attempt.objects.filter(job__live=True, job__cluster__in=clusters, state__in=live)  # by the jobs' index
+    running = Attempt.objects.filter(
+        job__live=True, job__cluster__in=clusters, state__in=live
+    )  # by the jobs' index
     counts: dict[int, dict[str, int]] = {
         row["job__cluster"]: {"live": row["live"], "blind": row["blind"]}
         for row in running.order_by()
