@@ -4,18 +4,17 @@ from datetime import datetime, timedelta
 
 from django.contrib.auth.models import User
 
-from advisor_api.models import Exclusion, Pause, PolicyVersion
+from advisor_api.models import Advice, Exclusion, Pause, PolicyVersion
 from advisor_api.notification_models import Delivery, NotificationRoute
+from advisor_api.policy.advice_state import AdviceState
 from advisor_api.silence_models import Silence
 from console.models import SavedView
 from detectors.choice_models import IncidentChoice
 from detectors.models import Incident
 from tests.console import sample
+from tests.console.browsing import EVERYBODY
 from tests.console.incident_rows import tell_of_incidents
-from workloads.models import Cluster
-
-EVERYBODY = "root"
-"""The account that may see and do all."""
+from workloads.models import Cluster, Node
 
 
 def make_everything(now: datetime) -> User:
@@ -24,17 +23,22 @@ def make_everything(now: datetime) -> User:
     cluster = Cluster.objects.get(name="demo")
     tell_of_incidents(now)
     sample.to_come(cluster, now)
+    Advice.objects.filter(state=AdviceState.AWAITING_APPROVAL).update(facts={"label": "99-0", "state": "node_fail"})
     Exclusion.objects.create(
         cluster=cluster, node="n02", reason="Fell off the bus twice", owner="operator", since=now,
         until=now + timedelta(hours=20),
     )  # fmt: skip
     until = {"since": now - timedelta(minutes=9), "until": now + timedelta(hours=1)}
     Pause.objects.create(
-        cluster=cluster, scope="partition", value="main", reason="Storage is being moved", owner="operator", **until
+        cluster=cluster, scope="user", value="ana", reason="Storage is being moved", owner="operator", **until
     )
     Silence.objects.create(
         cluster=cluster, node="n06", reason="Known, ticket 812", owner="operator", made_by="operator", **until
     )
+    Node.objects.create(
+        cluster=Cluster.objects.get(name="demo-monitor"), name="m01", state="allocated", available=True,
+        partitions=["main"], seen_at=now,
+    )  # fmt: skip
     _choice(cluster, now)
     SavedView.objects.create(owner=person, name="Mine that failed", query="?user=trainer", created_at=now)
     for values in ({}, {"max_restarts": 2}):
