@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from django.urls import NoReverseMatch, reverse
+from django.urls import reverse
 
 
 @dataclass(frozen=True)
@@ -52,12 +52,8 @@ MORE = (
 
 
 def entries(places: tuple[Place, ...], here: str) -> list[Entry]:
-    """The menu, as seen from the address named `here`. A page that has no address yet is left out."""
-    made = []
-    for place in places:
-        try:
-            address = reverse(place.page)
-        except NoReverseMatch:
-            continue
-        made.append(Entry(place.label, address, place.key, here == place.page or here in place.within))
-    return made
+    """The menu, as seen from the address named `here`."""
+    return [
+        Entry(place.label, reverse(place.page), place.key, here == place.page or here in place.within)
+        for place in places
+    ]
