@@ -14,7 +14,12 @@ _NAME = (
     r"(?:[A-Za-z0-9_.-]{0,40}(?:passw(?:or)?d|passwd|passphrase|pwd|secret|token(?!s|iz)|api[_-]?key|access[_-]?key|"
     r"private[_-]?key|credentials?|authorization|auth[_-]?key|session[_-]?key|cookie)[A-Za-z0-9_-]{0,20})"
 )
-_VALUE = r"(?:\[masked\**\]|\"[^\"\n]{0,2000}\"?|'[^'\n]{0,2000}'?|[^\s,;&)\]}\"']{1,2000})"
+_QUOTE = r"(?:\\{0,3}[\"'])"  # also within a text of JSON within JSON
+_QUOTED = (
+    r"\\{1,3}\"[^\"\n]{0,2000}\"?|\\{1,3}'[^'\n]{0,2000}'?|"
+    r"\"(?:[^\"\\\n]|\\.){0,2000}\"?|'(?:[^'\\\n]|\\.){0,2000}'?"
+)
+_VALUE = rf"(?:\[masked\**\]|{_QUOTED}|[^\s,;&)\]}}\"']{{1,2000}})"
 _SCHEME = r"(?:(?:bearer|basic|digest|token|negotiate)\s+)?"
 _KNOWN = (
     r"gh[pousr]_[A-Za-z0-9]{16,255}",
@@ -29,19 +34,32 @@ _KNOWN = (
     r"eyJ[A-Za-z0-9_-]{6,2000}\.[A-Za-z0-9_-]{6,2000}(?:\.[A-Za-z0-9_-]{0,2000})?",
 )
 RULES: tuple[tuple[re.Pattern[str], str], ...] = (
-    (re.compile(r"-----BEGIN [A-Z ]{0,40}PRIVATE KEY-----.*", re.DOTALL), MASK),
+    (
+        re.compile(
+            r"-----BEGIN [A-Z ]{0,40}PRIVATE KEY-----(?:.*?-----END [A-Z ]{0,40}PRIVATE KEY-----|.*)", re.DOTALL
+        ),
+        MASK,
+    ),
     # https://user:password@host, also with a token for a user
     (re.compile(r"(\b[A-Za-z][A-Za-z0-9+.-]{0,20}://)[^\s/@]{1,500}@"), rf"\1{MASK}@"),
     (re.compile(rf"\b(?:{'|'.join(_KNOWN)})"), MASK),
     # password=…, "token": "…", --api-key …, Authorization: Bearer …; tokens that are counted are none
     (
         re.compile(
-            rf"(?<![A-Za-z0-9_.-])(-{{0,2}}[\"']?{_NAME}[\"']?\s{{0,3}}(?:[:=]|=>)\s{{0,3}}){_SCHEME}{_VALUE}",
+            rf"(?<![A-Za-z0-9_.-])(-{{0,2}}{_QUOTE}?{_NAME}{_QUOTE}?\s{{0,3}}(?:[:=]|=>)\s{{0,3}}){_SCHEME}{_VALUE}",
             re.IGNORECASE,
         ),
         rf"\1{MASK}",
     ),
     (re.compile(rf"((?<!\S)--{_NAME}\s{{1,3}}){_VALUE}", re.IGNORECASE), rf"\1{MASK}"),
+    # ['--api-key', '…']: a command as Python and JSON write it
+    (
+        re.compile(
+            rf"({_QUOTE}-{{1,2}}{_NAME}{_QUOTE}\s{{0,3}},\s{{0,3}})(?:\[masked\**\]|\*{{1,9}}|{_QUOTED})",
+            re.IGNORECASE,
+        ),
+        rf"\1{MASK}",
+    ),
     (re.compile(r"(\b(?:bearer|basic)\s{1,3})[A-Za-z0-9+/_.=-]{8,2000}", re.IGNORECASE), rf"\1{MASK}"),
 )
 
@@ -53,6 +71,7 @@ _WORDS = (
 """No line without one of these, or `token`, holds a secret of `RULES`."""
 _COUNTED = ("tokens", "tokeniz")  # no secrets, and in every line of progress
 _SECRET = re.compile(_NAME, re.IGNORECASE)
+_OPTION = re.compile(rf"-{{1,2}}{_NAME}", re.IGNORECASE)
 
 
 def masked(text: str) -> str:
@@ -65,11 +84,14 @@ def masked(text: str) -> str:
 
 
 def masked_json(value: Any) -> Any:
-    """As `masked`, in every text of a JSON value; a text under a name that is that of a secret is one."""
+    """As `masked`, in every text of a JSON value; a text under the name of a secret is one, however deep.
+
+    So is a text in a list that follows the option of a secret: `["--api-key", "…"]`.
+    """
     if isinstance(value, str):
         return masked(value)
     if isinstance(value, list | tuple):
-        return [masked_json(one) for one in value]
+        return [_after(before, one) for before, one in zip((None, *value), value, strict=False)]
     if isinstance(value, dict):
         return {_name(name): _under(name, one) for name, one in value.items()}
     return value
@@ -100,5 +122,21 @@ def _name(name: Any) -> Any:
 
 
 def _under(name: Any, value: Any) -> Any:
-    secret = isinstance(value, str) and value and isinstance(name, str) and _SECRET.fullmatch(name)
-    return MASK if secret else masked_json(value)
+    secret = isinstance(name, str) and _SECRET.fullmatch(name)
+    return _hidden(value) if secret else masked_json(value)
+
+
+def _after(before: Any, value: Any) -> Any:
+    option = isinstance(value, str) and isinstance(before, str) and _OPTION.fullmatch(before)
+    return _hidden(value) if option else masked_json(value)
+
+
+def _hidden(value: Any) -> Any:
+    """Numbers stay: they count what has such a name more often than they are one."""
+    if isinstance(value, str):
+        return MASK if value else value
+    if isinstance(value, list | tuple):
+        return [_hidden(one) for one in value]
+    if isinstance(value, dict):
+        return {_name(name): _hidden(one) for name, one in value.items()}
+    return value

@@ -28,6 +28,10 @@ SECRETS = {
     "a signed token": ("cookie eyJhbGciOiJI.eyJzdWIiOiIx.c2lnbmF0dXJl rest", "c2lnbmF0"),
     "a token of ours": ("PUT with rekindle_" + "x9" * 20, "x9x9"),
     "a private key": ("-----BEGIN RSA PRIVATE KEY-----\nMIIabc\n", "MIIabc"),
+    "JSON within JSON": (r'{"msg": "{\"password\": \"hunter2 and more\"}", "step": 3}', "hunter2"),
+    "the rest of JSON within JSON": (r'{"msg": "{\"password\": \"hunter2 and more\"}", "step": 3}', "and more"),
+    "a quote within quotes": (r'password="one\"two three" step', "two three"),
+    "a command as Python shows it": ("Command '['wandb', 'login', '--api-key', 'abc def']' returned 1", "abc def"),
     "a quote that is cut off": ("password='half of it", "half"),
 }
 PLAIN = (
@@ -56,10 +60,27 @@ def test_what_is_no_secret_stays(line: str) -> None:
 def test_what_stands_around_a_secret_stays() -> None:
     assert masked("step 3 password=x, lr=0.1") == f"step 3 password={MASK}, lr=0.1"
     assert masked("https://a:b@h/p failed") == f"https://{MASK}@h/p failed"
+    assert masked(r'{"m": "{\"token\": \"x y\", \"n\": 1}"}') == rf'{{"m": "{{\"token\": {MASK}, \"n\": 1}}"}}'
+    assert masked("['--token', 'x', '--lr', '1']") == f"['--token', {MASK}, '--lr', '1']"
+    key = "-----BEGIN RSA PRIVATE KEY-----\nMIIabc\n-----END RSA PRIVATE KEY-----"
+    assert masked(f"before\n{key}\nCUDA error") == f"before\n{MASK}\nCUDA error"
+
+
+@pytest.mark.parametrize(
+    ("value", "stored"),
+    [
+        ({"passwords": ["a", {"of": "b"}]}, {"passwords": [MASK, {"of": MASK}]}),
+        ({"credentials": {"user": "a", "n": 1}}, {"credentials": {"user": MASK, "n": 1}}),
+        ({"argv": ["run", "--api-key", "a", "--lr", "b"]}, {"argv": ["run", "--api-key", MASK, "--lr", "b"]}),
+        ({"secret": [None, True, ""]}, {"secret": [None, True, ""]}),
+    ],
+)
+def test_a_secret_in_json_is_masked_however_deep(value: object, stored: object) -> None:
+    assert masked_json(value) == stored == masked_json(stored)
 
 
 @settings(deadline=None)
-@given(st.text(max_size=200) | st.text(alphabet="token=:'\" -ey.JAb/@", max_size=200))
+@given(st.text(max_size=200) | st.text(alphabet="token=:,'\\\" -ey.JAb/@", max_size=200))
 def test_masking_twice_is_masking_once(line: str) -> None:
     assert masked(masked(line)) == masked(line)
 
@@ -88,7 +109,7 @@ def test_in_place_what_is_no_secret_stays(line: str) -> None:
 
 
 @settings(deadline=None)
-@given(st.text(max_size=200) | st.text(alphabet="token=:'\" -ey.JAb/@é", max_size=200))
+@given(st.text(max_size=200) | st.text(alphabet="token=:,'\\\" -ey.JAb/@é", max_size=200))
 def test_in_place_it_masks_what_is_masked_and_is_as_long(line: str) -> None:
     bare = "".join(line.splitlines())
     found = masked_in_place(bare)
