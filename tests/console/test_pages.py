@@ -212,7 +212,7 @@ def test_the_number_of_queries_does_not_grow_with_the_rows(
         "overview": 37,
         "jobs": 14,
         "job": 52,
-        "cluster": 25,
+        "cluster": 30,
         "approvals": 11,
         "incidents": 14,
         "log copy": 14,
