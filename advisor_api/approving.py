@@ -20,7 +20,7 @@ from advisor_api.policy.facts import Facts
 from advisor_api.policy.operation import Operation
 from advisor_api.policy.reconciliation_reason import ReconciliationReason
 from advisor_api.policy.stops import OF_MANY
-from advisor_api.policy.stored import read_facts
+from advisor_api.policy.stored import Unreadable, read_facts
 from advisor_api.policy.values import Policy
 from advisor_api.recent_restarts import recent_restarts
 from advisor_api.refusals import Bad, NotFound, Stale
@@ -98,9 +98,11 @@ def _keep_within_caps(advice: Advice, now: datetime) -> None:
     policy = policy_for(job, now)
     PolicyVersion.objects.select_for_update().get(pk=policy.base.pk)
     restarted = recent_restarts(job, policy.policy, now)
-    facts = replace(
-        read_facts(advice.facts), partition_restarts=restarted.in_partition, user_restarts=restarted.of_user
-    )
+    try:
+        stored = read_facts(advice.facts)
+    except Unreadable as error:
+        raise _Capped(f"What it was judged by cannot be read, so it is decided anew: {error}") from None
+    facts = replace(stored, partition_restarts=restarted.in_partition, user_restarts=restarted.of_user)
     for rule in OF_MANY:
         if rule.applies(facts, policy.policy):
             because = said(rule, facts, policy.policy)

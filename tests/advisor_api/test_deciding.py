@@ -195,6 +195,12 @@ class TestApproval:
             approve(theirs, 1, "go", OPERATOR, NOW)
         assert len(events(EventType.ADVICE_STATE)) == 1
 
+    def test_whose_facts_cannot_be_read_is_decided_anew(self) -> None:
+        advice = an_advice(a_cluster(mode="approve"))
+        Advice.objects.update(facts={})
+        with pytest.raises(Stale, match="cannot be read, so it is decided anew"):
+            approve(newest_advice(advice.attempt), 1, "go", OPERATOR, NOW)
+
     def test_many_yeses_together_make_no_restart_storm(self) -> None:
         cluster = a_cluster(mode="approve")
         asked = [
