@@ -9,6 +9,7 @@ import gzip
 import hashlib
 import json
 import os
+import re
 import stat
 import zlib
 from collections.abc import Iterable, Iterator, Mapping
@@ -17,7 +18,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import IO, Any
-from urllib.parse import quote
+from urllib.parse import quote, unquote
 
 from audit.checkpoints import line_of, read_line
 from audit.models import AuditCheckpoint
@@ -28,6 +29,7 @@ FORMAT = "rekindle-archive-1"
 ENDING = ".jsonl.gz"
 LINE_LIMIT = 4 << 20  # bytes: an event's columns together are far below it
 LEVEL = 6
+_NAMED = re.compile(rf"trail-(.*)-(\d{{12,19}})-\d{{12,19}}{re.escape(ENDING)}", re.DOTALL)
 
 
 @dataclass(frozen=True)
@@ -49,6 +51,12 @@ def name_of(cluster: str, first_seq: int, last_seq: int) -> str:
 def stem_of(cluster: str, first_seq: int) -> str:
     """What all files begin with that begin at this seal."""
     return f"trail-{quote(cluster, safe='')}-{first_seq:012d}-"
+
+
+def names_in(folder: Path) -> list[tuple[str, int, str]]:
+    """Of each file that is named like one of the archive: whose seals, from which on, and its name."""
+    found = ((_NAMED.fullmatch(path.name), path.name) for path in folder.iterdir())
+    return sorted((unquote(one[1]), int(one[2]), name) for one, name in found if one is not None)
 
 
 def write(

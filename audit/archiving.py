@@ -157,8 +157,7 @@ def _written(part: _Part, archive: Archive, now: datetime) -> tuple[list[int], A
             file.flush()
             os.fchmod(file.fileno(), 0o400)
             os.fsync(file.fileno())
-            path.unlink(missing_ok=True)  # of a run that was interrupted: no stone names it
-            os.link(file.name, path)
+            _put(Path(file.name), path)
         _settle(archive.folder)
         size, digest = archive_file.digest_of(path)
         stone = AuditArchive(
@@ -180,6 +179,15 @@ def _written(part: _Part, archive: Archive, now: datetime) -> tuple[list[int], A
     except Broken as broken:
         raise Refused(f"The chain of {_called(part.cluster)} does not hold: {broken}. See verify_audit.") from None
     return events, stone
+
+
+def _put(written: Path, path: Path) -> None:
+    """Under its name; what a run that was interrupted left there is the same, byte by byte. Raises `Refused`."""
+    try:
+        os.link(written, path)
+    except FileExistsError:
+        if archive_file.digest_of(written) != archive_file.digest_of(path):
+            raise Refused(f"{path} is there already and holds something else: each site has a folder.") from None
 
 
 def _followed(walk: Walk, part: _Part, events: list[int]) -> Iterator[Link]:

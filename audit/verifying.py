@@ -14,7 +14,7 @@ from django.db.models import Exists, OuterRef
 
 from audit import archive_file
 from audit.models import AuditArchive, AuditChain, AuditCheckpoint, AuditEvent, AuditSeal, AuditUnsealed
-from audit.row_text import BATCH, texts_of
+from audit.row_text import BATCH, START, texts_of
 from audit.walking import Broken, Link, Walk
 
 TRIES = 3
@@ -84,6 +84,8 @@ def _verify(
         for part in links_of(cluster, walk.seq):
             walk.follow(part)
         walk.ended(least)
+        if archive is not None:
+            _nothing_more(cluster, stones, archive)
     except Broken as broken:
         problem = str(broken)
     archived = stones[-1].last_seq if stones else 0
@@ -111,6 +113,24 @@ def follow_file(walk: Walk, stone: AuditArchive, archive: Path) -> None:
     walk.through(stone)
     if archive_file.digest_of(path) != (stone.size, stone.file_digest):
         raise Broken(f"{path.name} is another file than the one that was archived, though its records hold")
+
+
+def _nothing_more(cluster: str, stones: Sequence[AuditArchive], archive: Path) -> None:
+    """A file that no stone names is of a run that was interrupted: all that is in it still stands in the table."""
+    named = {stone.file for stone in stones}
+    ends = {0: START, **{stone.last_seq: stone.digest for stone in stones}}
+    for whose, first, name in archive_file.names_in(archive):
+        if whose != cluster or name in named:
+            continue
+        before = ends.get(first - 1) or _digest_at(cluster, first - 1)
+        links = (one for one in archive_file.read(archive / name, cluster, first, before) if isinstance(one, Link))
+        last = max(((one.seq, one.digest) for one in links), default=(first, ""))
+        if (ends.get(last[0]) or _digest_at(cluster, last[0])) != last[1]:
+            raise Broken(f"{name} holds seals {first} to {last[0]}, and neither the table nor a stone knows them")
+
+
+def _digest_at(cluster: str, seq: int) -> str:
+    return AuditSeal.objects.filter(cluster=cluster, seq=seq).values_list("digest", flat=True).first() or ""
 
 
 def links_of(cluster: str, after: int, last: int | None = None) -> Iterator[list[Link]]:

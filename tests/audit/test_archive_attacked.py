@@ -9,14 +9,14 @@ from typing import Any
 
 import pytest
 
-from audit import archive_file
+from audit import append_only, archive_file
 from audit.archiving import Refused
 from audit.models import AuditArchive, AuditChain, AuditCheckpoint, AuditEvent, AuditSeal, AuditUnsealed
 from audit.signing import sign
 from audit.verifying import slipped_in, verify
 from audit.walking import removal_of
 from tests.audit.archives import NAME, OLD, archived, chain, lines, report
-from tests.audit.chain import KEY, NOW, PUBLIC, sql, write
+from tests.audit.chain import KEY, NOW, PUBLIC, grown, sql, write
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -224,3 +224,26 @@ def test_a_stone_of_another_key_is_none(folder: Path) -> None:
     archived(folder)
     stone = AuditArchive.objects.get()
     assert sign(KEY, removal_of(stone)) == stone.signature, "nothing of it was rounded by the database"
+
+
+@pytest.mark.parametrize("anew", [0, 3, 12])
+def test_a_trail_that_was_wiped_away_is_missed_by_its_files(folder: Path, anew: int) -> None:
+    chain()
+    archived(folder)
+    append_only.remove()
+    for model in (AuditEvent, AuditSeal, AuditCheckpoint, AuditArchive, AuditChain, AuditUnsealed):
+        model._default_manager.all().delete()
+    append_only.restore()
+    if anew:
+        grown(anew, NOW)
+    assert f"{NAME} holds seals 1 to 6, and neither the table nor a stone knows them" in report(folder).problem
+    assert [one[0] for one in archive_file.names_in(folder)] == ["demo"]
+
+
+def test_what_stands_under_the_name_of_a_file_is_not_overwritten(folder: Path) -> None:
+    chain()
+    (folder / NAME).write_bytes(b"the archive of another site")
+    with pytest.raises(Refused, match="is there already and holds something else"):
+        archived(folder)
+    assert (folder / NAME).read_bytes() == b"the archive of another site"
+    assert AuditSeal.objects.count() == 10 and not AuditArchive.objects.exists()

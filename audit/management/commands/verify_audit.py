@@ -8,6 +8,7 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
+from audit.archive_file import names_in
 from audit.checkpoints import read_line
 from audit.models import AuditCheckpoint, AuditUnsealed
 from audit.signing import BadKey, kept_key, public_half, read_public
@@ -49,7 +50,8 @@ class Command(BaseCommand):
         archive = _folder(options["archive"])
         names = [options["cluster"]] if options["cluster"] is not None else chains()
         if options["cluster"] is None:
-            names = sorted({*names, *(row.cluster for row in outside)})
+            kept = {one[0] for one in names_in(archive)} if archive is not None else set()
+            names = sorted({*names, *(row.cluster for row in outside), *kept})
         reports = []
         for name in names:
             reports.append(verify(name, public, outside, archive))
