@@ -37,6 +37,19 @@ class SignInTry(models.Model):
         return f"a try at {self.at:%Y-%m-%d %H:%M:%S}"
 
 
+class ProviderIdentity(models.Model):
+    """Whom of an OpenID provider's people an account belongs to."""
+
+    user = models.OneToOneField(settings.AUTH_USER_MODEL, on_delete=models.CASCADE)
+    digest = models.CharField(max_length=64, unique=True, help_text="SHA-256 of issuer and subject.")
+
+    class Meta:
+        verbose_name_plural = "provider identities"
+
+    def __str__(self) -> str:
+        return f"{self.user} at the provider"
+
+
 class SavedView(models.Model):
     """A name for the filters of the list of jobs. `query` is as our own pages write it, with its `?`."""
 

@@ -53,6 +53,20 @@ def password_was_right(user: User, row: SignInTry, address: str, now: datetime) 
         tell(f"{user.get_username()} signed in with a password.", user.get_username(), address, now)
 
 
+def provider_vouched(user: User, row: SignInTry | None, address: str, now: datetime) -> None:
+    """Forget the try, and write the sign-in through the OpenID provider into the trail."""
+    with transaction.atomic():
+        if row is not None:
+            row.delete()
+        tell(f"{user.get_username()} signed in through the provider.", user.get_username(), address, now)
+
+
+def provider_did_not(name: str, address: str, now: datetime) -> None:
+    """Write into the trail that somebody came back from the provider and was not let in."""
+    who = name or "an unknown name"
+    tell(f"Sign-in through the provider refused for {who}.", who, address, now, Level.WARNING)
+
+
 def signed_out(user: User, address: str, now: datetime) -> None:
     """Write a sign-out into the trail."""
     tell(f"{user.get_username()} signed out.", user.get_username(), address, now)

@@ -8,6 +8,7 @@ from django.core.checks import CheckMessage, Error, Warning, register
 from django.core.exceptions import ImproperlyConfigured
 
 from recovery_site.exposure import exposed
+from recovery_site.oidc_settings import halves
 
 log = logging.getLogger(__name__)
 
@@ -36,9 +37,17 @@ def reached_safely(**_kwargs: Any) -> list[CheckMessage]:
     ]
 
 
+@register()
+def provider_is_whole(**_kwargs: Any) -> list[CheckMessage]:
+    """`rekindle.E201` onwards: half a configuration of the sign-in through an OpenID provider."""
+    return [
+        Error(sentence, hint=row.hint, id=f"rekindle.E{row.number}") for row, sentence in halves(settings.REKINDLE)
+    ]
+
+
 def refuse_mistakes() -> None:
     """For a server that runs no checks by itself. Raises `ImproperlyConfigured` with all that keeps it back."""
-    found = [*environment_is_usable(), *reached_safely()]
+    found = [*environment_is_usable(), *reached_safely(), *provider_is_whole()]
     for message in found:
         if not message.is_serious():
             log.warning("%s", message)

@@ -5,105 +5,26 @@ refuses to start on a wrong one, with its number and a sentence.
 """
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from recovery_site.oidc_settings import OIDC_SETTINGS
+from recovery_site.setting import (
+    BadSetting,
+    Setting,
+    address,
+    flag,
+    listen,
+    mail_address,
+    names,
+    one_of,
+    seconds,
+    whole,
+)
+
 BASE_DIR = Path(__file__).resolve().parent.parent
-
-
-class BadSetting(ValueError):
-    """A variable holds something that cannot be used."""
-
-
-def _text(raw: str) -> str:
-    return raw
-
-
-def _flag(raw: str) -> bool:
-    words = {
-        "1": True,
-        "true": True,
-        "yes": True,
-        "on": True,
-        "0": False,
-        "false": False,
-        "no": False,
-        "off": False,
-    }
-    if raw.lower() not in words:
-        raise BadSetting("must be true or false")
-    return words[raw.lower()]
-
-
-def _names(raw: str) -> list[str]:
-    return [part.strip() for part in raw.split(",") if part.strip()]
-
-
-def _whole(least: int, most: int) -> Callable[[str], int]:
-    def parse(raw: str) -> int:
-        if not raw.isascii() or not raw.isdigit() or not least <= int(raw) <= most:
-            raise BadSetting(f"must be a whole number from {least} to {most}")
-        return int(raw)
-
-    return parse
-
-
-def _seconds(least: float, most: float) -> Callable[[str], float]:
-    def parse(raw: str) -> float:
-        try:
-            value = float(raw)
-        except ValueError:
-            raise BadSetting("must be a number of seconds") from None
-        if not least <= value <= most:
-            raise BadSetting(f"must be from {least:g} to {most:g} seconds")
-        return value
-
-    return parse
-
-
-def _one_of(*words: str) -> Callable[[str], str]:
-    def parse(raw: str) -> str:
-        if raw not in words:
-            raise BadSetting(f"must be one of {', '.join(words)}")
-        return raw
-
-    return parse
-
-
-def _address(*schemes: str) -> Callable[[str], str]:
-    def parse(raw: str) -> str:
-        if raw.partition("://")[0] not in schemes or "://" not in raw:
-            raise BadSetting(f"must begin with {' or '.join(f'{scheme}://' for scheme in schemes)}")
-        return raw
-
-    return parse
-
-
-def _mail_address(raw: str) -> str:
-    name, _, place = raw.rpartition("@")
-    if not name or not place or any(char.isspace() or not char.isprintable() or char in "<>,;" for char in raw):
-        raise BadSetting("must be one mail address, e.g. rekindle@example.org")
-    return raw
-
-
-def _listen(raw: str) -> str:
-    host, _, port = raw.rpartition(":")
-    if not host or not port.isascii() or not port.isdigit() or not 0 <= int(port) <= 65535:
-        raise BadSetting("must be HOST:PORT, e.g. 127.0.0.1:8000")
-    return raw
-
-
-@dataclass(frozen=True)
-class Setting:
-    """One environment variable. `parse` turns its text into a value or raises `BadSetting`."""
-
-    name: str
-    default: str
-    help: str
-    parse: Callable[[str], Any] = _text
-    secret: bool = False
 
 
 SETTINGS = (
@@ -113,21 +34,21 @@ SETTINGS = (
         "",
         "Where everything is stored: sqlite:///PATH or mysql://USER:PASSWORD@HOST:PORT/NAME. "
         "Empty: rekindle.sqlite3 in the state folder.",
-        lambda raw: raw and _address("sqlite", "mysql")(raw),
+        lambda raw: raw and address("sqlite", "mysql")(raw),
         secret=True,
     ),
     Setting(
         "REKINDLE_BROKER_URL",
         "memory://",
         "Where tasks wait: memory:// (one process) or redis://HOST:PORT/N.",
-        _address("memory", "redis", "rediss", "redis+socket"),
+        address("memory", "redis", "rediss", "redis+socket"),
         secret=True,
     ),
     Setting(
         "REKINDLE_CHANNEL_URL",
         "memory://",
         "What wakes the sockets of other processes: memory:// (one process) or redis://HOST:PORT/N.",
-        _address("memory", "redis", "rediss", "unix"),
+        address("memory", "redis", "rediss", "unix"),
         secret=True,
     ),
     Setting(
@@ -136,25 +57,25 @@ SETTINGS = (
         "Signs sessions; at least 50 characters. Empty: a key generated in the state folder.",
         secret=True,
     ),
-    Setting("REKINDLE_ALLOWED_HOSTS", "localhost,127.0.0.1,[::1]", "Host names the site answers to.", _names),
+    Setting("REKINDLE_ALLOWED_HOSTS", "localhost,127.0.0.1,[::1]", "Host names the site answers to.", names),
     Setting(
         "REKINDLE_BASE_URL",
         "http://127.0.0.1:8000",
         "Address under which people reach the console; used in links.",
-        _address("http", "https"),
+        address("http", "https"),
     ),
     Setting(
         "REKINDLE_LISTEN",
         "127.0.0.1:8000",
         "HOST:PORT of the embedded web server; port 0 takes a free one.",
-        _listen,
+        listen,
     ),
-    Setting("REKINDLE_HTTPS", "false", "Whether people reach the site by TLS: secure cookies and HSTS.", _flag),
+    Setting("REKINDLE_HTTPS", "false", "Whether people reach the site by TLS: secure cookies and HSTS.", flag),
     Setting(
         "REKINDLE_TRUSTED_PROXY",
         "false",
         "Whether a proxy of yours sets X-Forwarded-Proto. Never true when the site is reached directly.",
-        _flag,
+        flag,
     ),
     Setting(
         "REKINDLE_METRICS_TOKEN",
@@ -162,25 +83,25 @@ SETTINGS = (
         "Bearer token of /metrics. Empty: only from the machine itself.",
         secret=True,
     ),
-    Setting("REKINDLE_SHARDS", "1", "Into how many tasks the reading of logs is split.", _whole(1, 256)),
-    Setting("REKINDLE_WORKER_THREADS", "2", "Threads of the embedded worker.", _whole(1, 64)),
+    Setting("REKINDLE_SHARDS", "1", "Into how many tasks the reading of logs is split.", whole(1, 256)),
+    Setting("REKINDLE_WORKER_THREADS", "2", "Threads of the embedded worker.", whole(1, 64)),
     Setting(
         "REKINDLE_READ_SECONDS",
         "1",
         "How often the logs of running attempts are read.",
-        _seconds(0.2, 60),
+        seconds(0.2, 60),
     ),
     Setting(
         "REKINDLE_LIVE_SECONDS",
         "0.25",
         "How often each ASGI process looks for what its sockets and the controllers that wait are told of.",
-        _seconds(0.05, 10),
+        seconds(0.05, 10),
     ),
     Setting(
         "REKINDLE_API_PER_MINUTE",
         "6000",
         "Most requests of one token or person to the API in a minute, counted in each server process.",
-        _whole(60, 1_000_000),
+        whole(60, 1_000_000),
     ),
     Setting(
         "REKINDLE_AUDIT_KEY_FILE",
@@ -193,7 +114,7 @@ SETTINGS = (
         "",
         "File to which each signed checkpoint is added as a JSON line; best on another machine. Empty: none.",
     ),
-    Setting("REKINDLE_READ_BYTES", "4194304", "Most bytes read from one log in one turn.", _whole(4096, 1 << 30)),
+    Setting("REKINDLE_READ_BYTES", "4194304", "Most bytes read from one log in one turn.", whole(4096, 1 << 30)),
     Setting(
         "REKINDLE_CREDENTIALS_DIR",
         "",
@@ -210,60 +131,61 @@ SETTINGS = (
         "REKINDLE_STORE_SECONDS",
         "10",
         "Time limit of one query to a log store.",
-        _seconds(1, 60),
+        seconds(1, 60),
     ),
     Setting(
         "REKINDLE_COMMAND_SECONDS",
         "30",
         "Time limit of one scheduler command of the site.",
-        _seconds(1, 300),
+        seconds(1, 300),
     ),
     Setting(
         "REKINDLE_LOG_LEVEL",
         "INFO",
         "Detail of the site's own log.",
-        _one_of("DEBUG", "INFO", "WARNING", "ERROR"),
+        one_of("DEBUG", "INFO", "WARNING", "ERROR"),
     ),
     Setting(
         "REKINDLE_METRICS_SECONDS",
         "15",
         "How often the metrics of a cluster are read: about as often as they are scraped.",
-        _seconds(0.5, 300),
+        seconds(0.5, 300),
     ),
     Setting(
         "REKINDLE_KEEP_DETAILS_DAYS",
         "90",
         "Days that log text, observations and memories of detectors are kept once an attempt is over and its log "
         "is read. Verdicts, anomalies, the progress series and the audit trail stay.",
-        _whole(1, 36500),
+        whole(1, 36500),
     ),
     Setting(
         "REKINDLE_KEEP_HEALTH_DAYS",
         "90",
         "Days that health events of nodes are kept once they are over. A fatal one that nobody cleared stays.",
-        _whole(1, 36500),
+        whole(1, 36500),
     ),
     Setting(
         "REKINDLE_NOTIFY_HOURS",
         "6",
         "Hours: what is older is not told any more after an outage, and a message that cannot be sent is given up.",
-        _whole(1, 168),
+        whole(1, 168),
     ),
     Setting(
         "REKINDLE_MAIL_URL",
         "",
         "Mail server of notifications: smtp://, smtp+tls:// or smtp+ssl://USER:PASSWORD@HOST:PORT. Empty: no mail.",
-        lambda raw: raw and _address("smtp", "smtp+tls", "smtp+ssl")(raw),
+        lambda raw: raw and address("smtp", "smtp+tls", "smtp+ssl")(raw),
         secret=True,
     ),
-    Setting("REKINDLE_MAIL_FROM", "rekindle@localhost", "Whom notifications by mail are from.", _mail_address),
+    Setting("REKINDLE_MAIL_FROM", "rekindle@localhost", "Whom notifications by mail are from.", mail_address),
     Setting(
         "REKINDLE_KEEP_AUDIT_DAYS",
         "365",
         "Days that the audit trail stays in the table at least: archive_audit writes what is older into files and "
         "removes it. Nothing goes as long as nobody runs that.",
-        _whole(30, 36500),
+        whole(30, 36500),
     ),
+    *OIDC_SETTINGS,
 )
 
 

@@ -144,6 +144,9 @@ AUTH_PASSWORD_VALIDATORS = [
         "NumericPasswordValidator",
     )
 ]
+AUTHENTICATION_BACKENDS = ["django.contrib.auth.backends.ModelBackend"]
+if REKINDLE["REKINDLE_OIDC_ISSUER"]:
+    AUTHENTICATION_BACKENDS += ["console.provider.authentication.ByProvider"]
 LOGIN_URL = "sign-in"
 LOGIN_REDIRECT_URL = "overview"
 LOGOUT_REDIRECT_URL = "sign-in"

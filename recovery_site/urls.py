@@ -18,5 +18,6 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("admin/login/", admin_sign_in),  # the admin's own has no throttle and leaves no trail
     path("admin/", admin.site.urls),
     path("", include("advisor_api.urls")),
+    path("sign-in/oidc/", include("console.provider.urls")),
     path("", include("console.urls")),
 ]

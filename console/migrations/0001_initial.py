@@ -48,6 +48,26 @@ class Migration(migrations.Migration):
             },
         ),
         migrations.CreateModel(
+            name="ProviderIdentity",
+            fields=[
+                (
+                    "id",
+                    models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID"),
+                ),
+                (
+                    "digest",
+                    models.CharField(help_text="SHA-256 of issuer and subject.", max_length=64, unique=True),
+                ),
+                (
+                    "user",
+                    models.OneToOneField(on_delete=django.db.models.deletion.CASCADE, to=settings.AUTH_USER_MODEL),
+                ),
+            ],
+            options={
+                "verbose_name_plural": "provider identities",
+            },
+        ),
+        migrations.CreateModel(
             name="SavedView",
             fields=[
                 (

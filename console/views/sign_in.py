@@ -16,6 +16,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from advisor_api.client_address import client_address
 from console.forms import SignInForm
+from console.provider.configured import provider_name
 from console.sign_in_links import LinkNotUsable, look_at_link, use_link
 from console.signing_in import signed_out
 
@@ -32,6 +33,11 @@ class SignIn(LoginView):
     def get_form_kwargs(self) -> dict[str, Any]:
         """The form counts tries by the clock of this door."""
         return {**super().get_form_kwargs(), "now": timezone.now()}
+
+    @property
+    def extra_context(self) -> dict[str, Any]:  # type: ignore[override]  # by the settings of the moment
+        """Names the provider, where there is one."""
+        return {"provider": provider_name()}
 
 
 @never_cache

@@ -305,6 +305,7 @@ UNMOVED: dict[str, str] = {
     "detectors.Stay": READING,
     "advisor_api.ToldSubject": "what a message speaks of; the message has its event",
     "advisor_api.TrailPosition": WORK,
+    "console.ProviderIdentity": "written with the account, whose event tells it",
     "console.SignInLink": "the sign-in itself is told",
     "console.SavedView": "what a person likes to see; the trail tells of what is shared",
     "console.SignInTry": "the sign-in itself is told",

@@ -1,0 +1,1 @@
+"""Signing in through an OpenID provider: code flow with PKCE. Off unless its settings are there."""

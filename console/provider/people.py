@@ -1,0 +1,142 @@
+"""Whose account belongs to somebody that the provider vouches for, and what may it do?
+
+An account is found by issuer and subject alone: mail addresses and names can be chosen, or pass to somebody else.
+Rights follow the groups at each sign-in. Superusers are made by hand, and stay as they were made.
+"""
+
+import hashlib
+import json
+import logging
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from django.contrib.auth.models import Group, User
+from django.db import IntegrityError, transaction
+
+from audit.actor_kind import ActorKind
+from audit.event_type import EventType
+from audit.level import Level
+from audit.trail import Actor, Entry, Subject, record
+from console.models import ProviderIdentity
+from console.provider.refusal import NotLetIn
+
+log = logging.getLogger(__name__)
+
+GROUPS_OF = {
+    "viewer": frozenset[str](),
+    "operator": frozenset({"Operators"}),
+    "admin": frozenset({"Administrators"}),
+}
+"""The groups of people behind each role, from the least to the most. Whoever is signed in may read."""
+FOLLOWED = frozenset().union(*GROUPS_OF.values())
+NO_GROUP = "None of your groups may use this site. Ask its administrators for access."
+RULE = Actor(ActorKind.RULE, "groups of the provider")
+
+
+@dataclass(frozen=True)
+class Vouched:
+    """Whom the provider vouches for: `groups` as it says them, `called` what the person likes to be called."""
+
+    issuer: str
+    subject: str
+    groups: frozenset[str]
+    called: str
+
+    @property
+    def digest(self) -> str:
+        """One of its own for each issuer and subject; SHA-256."""
+        return hashlib.sha256(json.dumps([self.issuer, self.subject]).encode()).hexdigest()
+
+
+def groups_in(value: Any) -> frozenset[str]:
+    """The groups in a claim: a list of texts, or one text. Anything else is none."""
+    if isinstance(value, str):
+        return frozenset({value})
+    return frozenset(one for one in value if isinstance(one, str)) if isinstance(value, list) else frozenset()
+
+
+def role_of(groups: frozenset[str], roles: Mapping[str, str]) -> str | None:
+    """The highest role of these groups."""
+    held = {roles[group] for group in groups if group in roles}
+    return next((role for role in reversed(GROUPS_OF) if role in held), None)
+
+
+def let_in(vouched: Vouched, roles: Mapping[str, str], now: datetime) -> User:
+    """The account, made at the first sign-in, with the rights of its groups now. Raises `NotLetIn`."""
+    role = role_of(vouched.groups, roles)
+    user = _known(vouched)
+    if role is None:
+        if user is None:
+            raise NotLetIn(NO_GROUP)
+        _follow(user, frozenset(), False, now, out=True)
+        raise NotLetIn(NO_GROUP, user.get_username())
+    user = user or _made(vouched, now)
+    if not user.is_active:
+        raise NotLetIn("This account may not sign in.", user.get_username())
+    _follow(user, GROUPS_OF[role], role == "admin", now)
+    return user
+
+
+def _known(vouched: Vouched) -> User | None:
+    found = ProviderIdentity.objects.select_related("user").filter(digest=vouched.digest).first()
+    return found.user if found else None
+
+
+def _made(vouched: Vouched, now: datetime) -> User:
+    """A new account, which no password opens. Of two sign-ins at the same moment one makes it."""
+    readable = re.sub(r"[^a-z0-9_-]+", "-", vouched.called[:200].lower()).strip("-")[:40]
+    name = f"{readable or 'person'}.oidc-{vouched.digest[:16]}"
+    try:
+        with transaction.atomic():
+            user = User.objects.create_user(name)
+            ProviderIdentity.objects.create(user=user, digest=vouched.digest)
+            _tell(user, f"{name} was added at the first sign-in through the provider.", now)
+    except IntegrityError:
+        known = _known(vouched)
+        if known is None:
+            log.warning("the account %s is there and does not belong to the provider's", name)
+            raise NotLetIn("Your account could not be made. Ask the site's administrators.") from None
+        return known
+    return user
+
+
+def _follow(user: User, groups: frozenset[str], staff: bool, now: datetime, *, out: bool = False) -> None:
+    """Give and take what the groups say. `out`: also end all sessions, unless a password opens the account."""
+    if user.is_superuser:
+        return
+    with transaction.atomic():
+        held = frozenset(user.groups.filter(name__in=FOLLOWED).values_list("name", flat=True))
+        closing = out and not user.has_usable_password()
+        if held == groups and user.is_staff == staff and not closing:
+            return
+        user.groups.remove(*Group.objects.filter(name__in=held - groups))
+        user.groups.add(*Group.objects.filter(name__in=groups - held))
+        user.is_staff = staff
+        if closing:
+            user.set_unusable_password()  # another one: sessions hang on it
+        user.save(update_fields=["is_staff", "password"])
+        sentence = "has no group of the provider any more and lost its rights" if out else "has other rights now"
+        _tell(user, f"{user.get_username()} {sentence}.", now)
+
+
+def _tell(user: User, sentence: str, now: datetime) -> None:
+    entry = Entry(
+        type=EventType.CONFIGURATION,
+        subject=Subject(cluster=""),
+        actor=RULE,
+        sentence=sentence,
+        level=Level.WARNING,
+        action="rights",
+        payload={
+            "after": {
+                "active": user.is_active,
+                "staff": user.is_staff,
+                "superuser": user.is_superuser,
+                "groups": sorted(user.groups.values_list("name", flat=True)),
+            }
+        },
+    )
+    record([entry], now)
