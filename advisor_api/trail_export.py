@@ -38,7 +38,7 @@ COLUMNS = (
     "sentence",
     "payload",
 )
-DANGEROUS = ("=", "+", "-", "@", "\t", "\r", "\n")  # a spreadsheet would take the cell for a formula
+DANGEROUS = tuple("=+-@\t\r\n\uff1d\uff0b\uff0d\uff20")  # a spreadsheet would take the cell for a formula
 
 Words = dict[str, Any]
 

@@ -142,7 +142,7 @@ class TestExport:
         assert exported(api, "node=none") == ""
         assert exported(api, "node=none&fileFormat=csv").strip() == ",".join(COLUMNS)
 
-    @pytest.mark.parametrize("text", ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", '=HYPERLINK("x")', "-"])
+    @pytest.mark.parametrize("text", ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", '=HYPERLINK("x")', "-", "\uff1d1+1"])
     def test_no_cell_is_a_formula(self, api: Api, text: str) -> None:
         write(sentence=text, node="n1", action=text[:64], pattern=text, actor=Actor(ActorKind.TOKEN, text))
         (row,) = csv.DictReader(io.StringIO(exported(api, "node=n1&fileFormat=csv")))
