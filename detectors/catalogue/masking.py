@@ -1,14 +1,14 @@
 """Which parts of a log's lines are secrets? As `audit.masking` says, with every byte staying where it was."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence, Set
 from functools import partial
 
 from audit.masking import MASK, RULES, may_hold
 
 _MASKED = re.compile(r"([\"']?)(?:\[masked\**\]?|\*+)\1")
-_KEY_BEGINS = re.compile(r"-----BEGIN [A-Z ]{0,40}PRIVATE KEY-----")
-_KEY_ENDS = "PRIVATE KEY-----"
+_KEY_MARK = re.compile(r"-----(BEGIN|END) [A-Z ]{0,40}PRIVATE KEY-----")
+_KEY_LINE = re.compile(r"(?<![A-Za-z0-9+/=])[A-Za-z0-9+/=]{16,}$|^[A-Za-z0-9+/=]+$")  # a host may stand before it
 
 
 def masked_in_place(line: str) -> str:
@@ -21,7 +21,7 @@ def masked_in_place(line: str) -> str:
 
 
 def masked_copy(text: str) -> str:
-    """As `masked_in_place`, of many lines; a private key to its end."""
+    """As `masked_in_place`, of many lines; a private key to its end, also one that began before them."""
     return "".join(_masked_lines(text))
 
 
@@ -37,13 +37,28 @@ def _as_long(instead: str, found: re.Match[str]) -> str:
 
 
 def _masked_lines(text: str) -> Iterator[str]:
+    lines = text.splitlines(keepends=True)
+    bare = [line.rstrip("\r\n") for line in lines]
+    hidden: Set[int] = _of_keys(bare) if "PRIVATE KEY-----" in text else frozenset[int]()
+    for at, (line, words) in enumerate(zip(lines, bare, strict=True)):
+        body = masked_in_place(words)
+        if at in hidden and body == words:
+            body = "*" * len(words.encode("utf-8", "surrogatepass"))
+        yield body + line[len(words) :]
+
+
+def _of_keys(lines: Sequence[str]) -> set[int]:
+    """Which lines belong to a private key. One that has no end goes on to the last line."""
+    found: set[int] = set()
     inside = False
-    for line in text.splitlines(keepends=True):
-        bare = line.rstrip("\r\n")
-        ends = inside and _KEY_ENDS in bare
-        inside = not ends and (inside or _KEY_BEGINS.search(bare) is not None)
-        hidden = inside or ends
-        body = masked_in_place(bare)
-        if hidden and body == bare:
-            body = "*" * len(bare.encode("utf-8", "surrogatepass"))
-        yield body + line[len(bare) :]
+    for at, line in enumerate(lines):
+        marks = [mark[1] for mark in _KEY_MARK.finditer(line)]
+        if inside or "BEGIN" in marks:
+            found.add(at)
+        elif marks:  # the end of a key that began before the first line
+            before = at - 1
+            while before >= 0 and before not in found and _KEY_LINE.search(lines[before]):
+                found.add(before)
+                before -= 1
+        inside = marks[-1] == "BEGIN" if marks else inside
+    return found

@@ -135,6 +135,27 @@ def test_a_private_key_is_hidden_to_its_end() -> None:
     assert "step 2" in masked_copy("step 1\n-----END PRIVATE KEY-----\nstep 2\n")
 
 
+BEGINS, ENDS = "-----BEGIN RSA PRIVATE KEY-----", "-----END RSA PRIVATE KEY-----"
+BODY = "MIIEowIBAAKCAQEAw0123456789\nMIIz4567890123456789abc\nMIIz=="
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"step 1\n{BODY}\n{ENDS}\nstep 2\n",
+        f"step 1\n{BODY}\n{ENDS}\n{BODY}\n{ENDS}\nstep 2\n",
+        f"step 1\nn03: {BODY.splitlines()[0]}\nn03: {ENDS}\nstep 2\n",
+        f"step 1\n{BEGINS}\n{BEGINS}\n{BODY}\n{ENDS}\nstep 2\n",
+        f"step 1\nKEY={BEGINS}MIIabc{ENDS}\nstep 2\n",
+    ],
+    ids=["begun before", "two begun before", "behind a host", "begun twice", "on one line"],
+)
+def test_of_a_key_nothing_is_left_and_around_it_everything(text: str) -> None:
+    found = masked_copy(text)
+    assert "MII" not in found and len(found) == len(text)
+    assert found.startswith("step 1\n") and found.endswith("\nstep 2\n")
+
+
 def test_a_key_that_never_ends_hides_what_follows_and_no_more_than_it_was() -> None:
     text = "-----BEGIN RSA PRIVATE KEY-----\n" + "MIIabc\n" * 50
     assert len(masked_copy(text)) == len(text) and "MII" not in masked_copy(text)
