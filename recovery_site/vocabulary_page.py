@@ -12,8 +12,10 @@ from advisor_api.token_role import TokenRole
 from audit.actor_kind import ActorKind
 from audit.event_type import EventType
 from audit.level import Level
+from console.agreement import Happened, Match
 from console.asking import Scope
 from console.incident_state import IncidentState, ShownIncidents
+from console.job_series import Measure
 from console.job_wanted import JobOrder, Shown
 from console.mark_kind import MarkKind
 from console.next_steps import StepKind
@@ -65,6 +67,9 @@ ENUMS: tuple[type[Word], ...] = (
     Scope,
     MarkKind,
     StepKind,
+    Happened,
+    Match,
+    Measure,
 )
 
 HEAD = """# Vocabulary
