@@ -39,6 +39,10 @@ NOT_UNDERSTOOD = 4400
 COME_AGAIN = 4000
 
 
+class _Gone(Exception):
+    """The page at the other end is not there any more."""
+
+
 class LiveConsumer(AsyncWebsocketConsumer):
     """One open page.
 
@@ -95,15 +99,19 @@ class LiveConsumer(AsyncWebsocketConsumer):
                 if loop.time() < end:
                     await self._frame(*listener.take())
                     await asyncio.sleep(max(FRAME_SECONDS, min(CROWDED_SECONDS, 4 * tail_of_this_loop().spread)))
+        except _Gone:
+            return  # nothing is left that could be closed; `disconnect` comes
         except Exception:
             log.exception("a socket could not be told; it is closed and will come again")
         await self.close(COME_AGAIN)
 
     async def _frame(self, topics: list[str], last_id: int) -> None:
         now = math.ceil(timezone.now().timestamp() * 1000) / 1000
-        await self.send(
-            json.dumps({"topics": topics, "last": str(last_id), "spread": tail_of_this_loop().spread, "at": now})
-        )
+        said = {"topics": topics, "last": str(last_id), "spread": tail_of_this_loop().spread, "at": now}
+        try:
+            await self.send(json.dumps(said))
+        except OSError as error:  # what ASGI servers raise when the page was left in this very moment
+            raise _Gone from error
 
 
 def _read(query: Any) -> tuple[frozenset[str], int | None] | None:

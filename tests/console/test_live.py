@@ -297,6 +297,34 @@ async def test_a_socket_ends_after_its_time_and_may_come_again(
         assert await one.close_code() == consumers.COME_AGAIN
 
 
+async def test_a_page_that_was_left_while_it_was_told_is_no_error(
+    viewer: str, story: Sample, caplog: pytest.LogCaptureFixture
+) -> None:
+    said: list[str] = []
+    left, over = asyncio.Event(), asyncio.Event()
+    asked = iter([{"type": "websocket.connect"}])
+
+    async def receive() -> dict[str, Any]:
+        for message in asked:
+            return message
+        await over.wait()
+        return {"type": "websocket.disconnect", "code": 1006}
+
+    async def send(message: dict[str, Any]) -> None:
+        said.append(message["type"])
+        if message["type"] == "websocket.send":
+            left.set()
+            raise ConnectionResetError("as a server says it")
+
+    one = socket("topic=overview", viewer)
+    whole = asyncio.create_task(one.application(one.scope, receive, send))
+    await asyncio.wait_for(left.wait(), SOON)
+    await asyncio.sleep(QUIET)
+    over.set()
+    await asyncio.wait_for(whole, SOON)
+    assert said == ["websocket.accept", "websocket.send"] and "could not be told" not in caplog.text
+
+
 def test_a_push_without_sockets_does_nothing() -> None:
     push()
 
