@@ -52,6 +52,8 @@ class Looked:
             at = f"{self.report.proved_at:%Y-%m-%d %H:%M:%S} UTC"
             proved = f"proved by a signature up to seal {self.report.proved_seq} ({at}), consistent after it"
         waiting = f"; {self.unsealed} events wait for their seal" if self.unsealed else ""
+        if self.unsealed == 1:
+            waiting = "; 1 event waits for its seal"
         return f"{name} is as it was written: {where}, {proved}{waiting}."
 
 

@@ -91,11 +91,14 @@ def test_an_event_that_was_slipped_in_is_found() -> None:
     assert not found.holds and "was slipped in" in found.sentence
 
 
-def test_what_is_not_sealed_yet_is_counted_and_without_a_key_nothing_is_proved() -> None:
+@pytest.mark.parametrize(
+    ("events", "said"), [(1, "1 event waits for its seal"), (3, "3 events wait for their seal")]
+)
+def test_what_is_not_sealed_yet_is_counted_and_without_a_key_nothing_is_proved(events: int, said: str) -> None:
     sealed()
-    write(3)
+    write(events)
     found = look_over("demo", "")
-    assert found.holds and "no signature proves it; 3 events wait for their seal" in found.sentence
+    assert found.holds and found.sentence.endswith(f"no signature proves it; {said}.")
 
 
 def test_a_trail_that_never_was_holds_and_proves_nothing() -> None:
