@@ -1,20 +1,21 @@
 """Which parts of a log's lines are secrets? As `audit.masking` says, with every byte staying where it was."""
 
 import re
-from collections.abc import Iterator, Sequence, Set
+from collections.abc import Iterator, Set
 from functools import partial
 
 from audit.masking import MASK, RULES, may_hold
+from audit.private_keys import KEY_MARK, key_lines
 
 _MASKED = re.compile(r"([\"']?)(?:\[masked\**\]?|\*+)\1")
-_KEY_MARK = re.compile(r"-----(BEGIN|END) [A-Z ]{0,40}PRIVATE KEY-----")
-_KEY_LINE = re.compile(r"(?<![A-Za-z0-9+/=])[A-Za-z0-9+/=]{16,}$|^[A-Za-z0-9+/=]+$")  # a host may stand before it
 
 
 def masked_in_place(line: str) -> str:
     """As `masked`, with as many bytes as before: what is counted in bytes of the log stays where it was."""
     if not may_hold(line):
         return line
+    if "\n" in line and "PRIVATE KEY-----" in line:
+        return masked_copy(line)
     for pattern, instead in RULES:
         line = pattern.sub(partial(_as_long, instead), line)
     return line
@@ -39,26 +40,11 @@ def _as_long(instead: str, found: re.Match[str]) -> str:
 def _masked_lines(text: str) -> Iterator[str]:
     lines = text.splitlines(keepends=True)
     bare = [line.rstrip("\r\n") for line in lines]
-    hidden: Set[int] = _of_keys(bare) if "PRIVATE KEY-----" in text else frozenset[int]()
+    hidden: Set[int] = key_lines(bare) if "PRIVATE KEY-----" in text else frozenset[int]()
     for at, (line, words) in enumerate(zip(lines, bare, strict=True)):
-        body = masked_in_place(words)
-        if at in hidden and body == words:
-            body = "*" * len(words.encode("utf-8", "surrogatepass"))
-        yield body + line[len(words) :]
-
-
-def _of_keys(lines: Sequence[str]) -> set[int]:
-    """Which lines belong to a private key. One that has no end goes on to the last line."""
-    found: set[int] = set()
-    inside = False
-    for at, line in enumerate(lines):
-        marks = [mark[1] for mark in _KEY_MARK.finditer(line)]
-        if inside or "BEGIN" in marks:
-            found.add(at)
-        elif marks:  # the end of a key that began before the first line
-            before = at - 1
-            while before >= 0 and before not in found and _KEY_LINE.search(lines[before]):
-                found.add(before)
-                before -= 1
-        inside = marks[-1] == "BEGIN" if marks else inside
-    return found
+        marks = list(KEY_MARK.finditer(words)) if at in hidden else []
+        gone = 0  # characters that are of a key begun on a line before
+        if at in hidden and not (marks and marks[0][1] == "BEGIN"):
+            gone = marks[0].end() if marks else len(words)
+        stars = "*" * len(words[:gone].encode("utf-8", "surrogatepass"))
+        yield stars + masked_in_place(words[gone:]) + line[len(words) :]

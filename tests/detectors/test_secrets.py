@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from django.apps import apps
 
+from audit.masking import masked
 from audit.models import AuditEvent
 from detectors.judging import judge
 from detectors.models import Anomaly, Excerpt, Verdict
@@ -61,3 +62,18 @@ def test_none_of_them_reaches_a_table(tmp_path: Path, together: bool) -> None:
     rows = [row for row in verdict.body["evidence"] if str(row.get("file", "")).endswith(".out")]
     numbers = line_numbers(verdict)
     assert rows and all((row["file"], row["offset"]) in numbers for row in rows), "quotes are found in the copy"
+
+
+def test_detectors_see_the_line_as_it_was_and_store_it_masked(tmp_path: Path) -> None:
+    """Of both lines the mask takes the very words by which they are known."""
+    attempt = make_attempt(make_cluster(tmp_path))
+    error = "CUDA error: uncorrectable ECC error encountered"
+    step = "iteration 120/2000 | lm loss: 2.10"
+    lines = (f"[rank0]: RuntimeError: password='{error}'", f"secret='{step}'")
+    assert not [line for line in lines if error in masked(line) or step in masked(line)]
+    Log.of(attempt).write(*lines)
+    read_attempt(again(attempt), datetime.now(UTC))
+    found = Anomaly.objects.get()
+    assert "ecc" in found.signature.lower()
+    assert again(attempt).last_step == 120
+    assert found.evidence and not [row for row in everything() if "uncorrectable" in row and "password=" in row]
