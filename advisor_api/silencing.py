@@ -1,6 +1,7 @@
 """How does a person have nobody told of something for a while, and does a silence fit?
 
-A silence always names a cluster and something of it, so that none can hush a whole site; it always ends.
+A silence always names a cluster and something of it, so that none can hush a whole site; it always ends. Where a
+cluster has one partition only, a silence of that one covers all of its jobs.
 """
 
 from dataclasses import dataclass
@@ -124,7 +125,9 @@ def silenced_by(row: Silence) -> str:
 def _names(cluster: Cluster, named: dict[str, str]) -> dict[str, str]:
     wanted = {name: named.get(name, "").strip() for name in NAMES}
     if not any(wanted.values()):
-        raise Bad("Name a fingerprint, a signature, a node or a partition: nothing silences a whole cluster.")
+        raise Bad(
+            "Name a fingerprint, a signature, a node or a partition: without one it would be all of a cluster."
+        )
     for name, value in wanted.items():
         if storable(value, NAMES[name]) != value:
             raise Bad(f"The {name} must be plain text of at most {NAMES[name]} characters.")

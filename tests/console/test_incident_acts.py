@@ -272,7 +272,7 @@ class TestSilencing:
     @pytest.mark.parametrize(
         ("changes", "says"),
         [
-            ({"fingerprint": ""}, "nothing silences a whole cluster"),
+            ({"fingerprint": ""}, "without one it would be all of a cluster"),
             ({"cluster": ""}, "Choose a cluster"),
             ({"cluster": "*"}, "no cluster of that name"),
             ({"node": "*"}, "has no node"),

@@ -177,8 +177,8 @@ class TestMaking:
     @pytest.mark.parametrize(
         ("changes", "says"),
         [
-            ({"named": {}}, "nothing silences a whole cluster"),
-            ({"named": {"fingerprint": "  "}}, "nothing silences a whole cluster"),
+            ({"named": {}}, "without one it would be all of a cluster"),
+            ({"named": {"fingerprint": "  "}}, "without one it would be all of a cluster"),
             ({"named": {"node": "n99"}}, "has no node"),
             ({"named": {"partition": "gone"}}, "has no partition"),
             ({"named": {"signature": "a\0b"}}, "plain text"),
