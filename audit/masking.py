@@ -7,7 +7,7 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from audit.private_keys import KEY_MARK, key_lines
+from audit.private_keys import KEY_MARK, end_of_key, key_lines
 from audit.secret_shapes import (
     MASK,
     NUMBER_NAME,
@@ -69,7 +69,7 @@ def _without_keys(lines: list[str]) -> Iterator[str]:
         if at not in hidden or (marks and marks[0][1] == "BEGIN"):
             yield line
             continue
-        after = line[marks[0].end() :] if marks else ""
+        after = line[end_of_key(line) :] if marks else ""
         if at - 1 not in hidden:
             yield MASK + (after or line[len(line.rstrip("\r\n")) :])
         elif after.strip():

@@ -41,6 +41,16 @@ def key_lines(lines: Sequence[str]) -> set[int]:
     return found
 
 
+def end_of_key(line: str) -> int:
+    """Where a key that began on a line before ends: behind the last of the marks that end one."""
+    end = 0
+    for mark in KEY_MARK.finditer(line):
+        if mark[1] == "BEGIN":
+            break
+        end = mark.end()
+    return end
+
+
 def _of_a_key(line: str, label: str) -> bool:
     bare = line.removeprefix(label).rstrip()
     return bool(_BASE64.fullmatch(bare) or _HEADING.fullmatch(bare) or _LABELLED.fullmatch(bare))

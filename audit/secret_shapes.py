@@ -23,7 +23,7 @@ NAME = rf"(?:{_STRONG_NAME}|{_TOKEN_NAME})"
 _QUOTE = r"(?:\\{0,3}[\"'])"  # also within a text of JSON within JSON
 _QUOTED = (
     r"\\{1,3}\"[^\"\n]{0,2000}\"?|\\{1,3}'[^'\n]{0,2000}'?|"
-    r"\"(?:[^\"\\\n]|\\.){0,2000}\"?|'(?:[^'\\\n]|\\.){0,2000}'?"
+    r"\"(?:[^\"\\\n]|\\.){0,2000}(?:\"|\\$)?|'(?:[^'\\\n]|\\.){0,2000}(?:'|\\$)?"
 )
 _VALUE = rf"(?:\[masked\**\]|{_QUOTED}|[^\s,;&)\]}}\"']{{1,2000}})"
 _SCHEME = r"(?:(?:bearer|basic|digest|token|negotiate)\s+)?"

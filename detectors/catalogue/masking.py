@@ -5,7 +5,7 @@ from collections.abc import Iterator, Set
 from functools import partial
 
 from audit.masking import MASK, RULES, may_hold
-from audit.private_keys import KEY_MARK, key_lines
+from audit.private_keys import KEY_MARK, end_of_key, key_lines
 
 _MASKED = re.compile(r"([\"']?)(?:\[masked\**\]?|\*+)\1")
 
@@ -45,6 +45,6 @@ def _masked_lines(text: str) -> Iterator[str]:
         marks = list(KEY_MARK.finditer(words)) if at in hidden else []
         gone = 0  # characters that are of a key begun on a line before
         if at in hidden and not (marks and marks[0][1] == "BEGIN"):
-            gone = marks[0].end() if marks else len(words)
+            gone = end_of_key(words) if marks else len(words)
         stars = "*" * len(words[:gone].encode("utf-8", "surrogatepass"))
         yield stars + masked_in_place(words[gone:]) + line[len(words) :]

@@ -213,6 +213,7 @@ AFTER = {  # else a job that prints a first mark would blank the copies that are
     "quoted with more of a line": f"{BEGINS} is missing\nKilled\nstep 2\n",
     "quoted on every line": f"{BEGINS} Killed by n03\n" * 20,
     "an empty line after it": f"{BEGINS}\n\nKilled\n",
+    "two ends on one line": f"Killed by n03\n{ENDS}{ENDS} CUDA error\n",
     "an end alone": f"Killed by n03\n{ENDS} CUDA error\n",
 }
 
@@ -222,6 +223,7 @@ AFTER = {  # else a job that prints a first mark would blank the copies that are
 def test_a_key_that_is_only_named_hides_nothing_else(mask: Callable[[str], str], text: str) -> None:
     words = ("ValueError", "Killed", "CUDA error", "step 2", " is missing", "by n03")
     assert [(word, mask(text).count(word)) for word in words] == [(word, text.count(word)) for word in words]
+    assert mask(mask(text)) == mask(text)
 
 
 def test_a_key_has_an_end_even_if_it_looks_on_like_one() -> None:
