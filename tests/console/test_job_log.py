@@ -346,3 +346,14 @@ def test_a_page_of_a_log_costs_few_queries(
     )  # fmt: skip
     with django_assert_max_num_queries(10):
         page(as_viewer, log, "?at=5000&q=loss")
+
+
+@pytest.mark.parametrize("place", ["", "/attempts/1/logs"])
+def test_copies_from_the_same_byte_are_told_apart(
+    as_viewer: Client, attempt: Attempt, now: datetime, place: str
+) -> None:
+    for second in (3, 5):
+        kept_at = now.replace(hour=4, minute=5, second=second)
+        Excerpt.objects.create(attempt=attempt, stream="a", offset=0, text="x", why="evidence", kept_at=kept_at)
+    answer = as_viewer.get(f"/jobs/demo/4711/0{place}").content.decode()
+    assert "kept 04:05:03 UTC" in answer and "kept 04:05:05 UTC" in answer
