@@ -164,7 +164,7 @@
     if (!point || point.value === null) return;
     const { label, unit } = data.measures[chart.told.number];
     const at = new Date(axis.moment(point.x)).toISOString();
-    readout.textContent = `${at.slice(0, 10)} ${at.slice(11, 19)} UTC · attempt ${point.attempt.index}, step ${point.step} · ${label.toLowerCase()} ${said(point.value, unit)}`;
+    readout.textContent = `${at.slice(0, 10)} ${at.slice(11, 19)} UTC · attempt ${point.attempt.index}, step ${point.step} · ${label.charAt(0).toLowerCase()}${label.slice(1)}: ${said(point.value, unit)}`;
   }
 
   function options(number, told) {
