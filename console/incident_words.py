@@ -42,7 +42,8 @@ def of_split(incident: Incident, moved: Collection[Verdict], now: datetime) -> l
     if apart:
         follows = f"every later failure with {'this cause' if len(apart) == 1 else 'these causes'}, and {follows}"
     return [
-        f"{_attempts(len(moved)).capitalize()} will be an incident apart; {_attempts(len(stay))} stay here.",
+        f"{_attempts(len(moved)).capitalize()} will be an incident apart; "
+        f"{_attempts(len(stay))} {'stays' if len(stay) == 1 else 'stay'} here.",
         f"There go, from now on, {follows}.",
         "No later verdict moves any of these attempts to the other side, until somebody takes it back.",
         *_guard(

@@ -28,7 +28,7 @@ def what_changes(cluster: Cluster, to: Mode, running: int, lines: Sequence[Advic
             )
     if lines:
         sentences.append(
-            f"{len(lines)} advice {'is' if len(lines) == 1 else 'are'} open now and listed below; "
+            f"{len(lines)} {'advice is' if len(lines) == 1 else 'pieces of advice are'} open now and listed below; "
             "an advice that was made in monitor mode is never carried out later."
         )
     return sentences
