@@ -66,7 +66,7 @@ def _without_keys(lines: list[str]) -> Iterator[str]:
     hidden = key_lines([line.rstrip("\r\n") for line in lines])
     for at, line in enumerate(lines):
         marks = list(KEY_MARK.finditer(line)) if at in hidden else []
-        if at not in hidden or (marks and marks[0][1] == "BEGIN"):
+        if at not in hidden or (marks and (marks[0][1] == "BEGIN" or not end_of_key(line))):
             yield line
             continue
         after = line[end_of_key(line) :] if marks else ""

@@ -42,8 +42,14 @@ def key_lines(lines: Sequence[str]) -> set[int]:
 
 
 def end_of_key(line: str) -> int:
-    """Where a key that began on a line before ends: behind the last of the marks that end one."""
+    """Where a key that began on a line before ends: behind the last of the marks that end one.
+
+    0 where words stand before the first: they are of no key, and the rules take the marks alone.
+    """
     end = 0
+    before = line[: line.find("-----END ")].strip()
+    if before and not _of_a_key(before, ""):
+        return end
     for mark in KEY_MARK.finditer(line):
         if mark[1] == "BEGIN":
             break

@@ -71,6 +71,7 @@ def _rule(pattern: str, flags: re.RegexFlag = re.IGNORECASE) -> tuple[re.Pattern
 
 RULES: tuple[tuple[re.Pattern[str], str], ...] = (
     (re.compile(_KEY), MASK),
+    (re.compile(r"-----END [A-Z ]{0,40}PRIVATE KEY-----"), MASK),
     # https://user:password@host, also with a token for a user; a password may hold a slash, a port is none
     _rule(
         r"(\b[A-Za-z][A-Za-z0-9+.-]{0,20}://)(?:[^\s/@]{1,500}|[^\s/@:]{0,64}:(?!\d{1,5}/)[^\s@\"'<>]{1,128})(?=@)"

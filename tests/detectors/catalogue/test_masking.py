@@ -214,6 +214,8 @@ AFTER = {  # else a job that prints a first mark would blank the copies that are
     "quoted on every line": f"{BEGINS} Killed by n03\n" * 20,
     "an empty line after it": f"{BEGINS}\n\nKilled\n",
     "two ends on one line": f"Killed by n03\n{ENDS}{ENDS} CUDA error\n",
+    "an end behind words": f"CUDA error by n03 {ENDS}\n",
+    "words between both marks": f"{BEGINS}, Killed by n03; {ENDS}\n",
     "an end alone": f"Killed by n03\n{ENDS} CUDA error\n",
 }
 
