@@ -4,9 +4,8 @@ from datetime import datetime, timedelta
 
 from django.contrib.auth.models import User
 
-from advisor_api.models import Advice, Exclusion, Pause, PolicyVersion
+from advisor_api.models import Exclusion, Pause, PolicyVersion
 from advisor_api.notification_models import Delivery, NotificationRoute
-from advisor_api.policy.advice_state import AdviceState
 from advisor_api.silence_models import Silence
 from console.models import SavedView
 from detectors.choice_models import IncidentChoice
@@ -23,7 +22,6 @@ def make_everything(now: datetime) -> User:
     cluster = Cluster.objects.get(name="demo")
     tell_of_incidents(now)
     sample.to_come(cluster, now)
-    Advice.objects.filter(state=AdviceState.AWAITING_APPROVAL).update(facts={"label": "99-0", "state": "node_fail"})
     Exclusion.objects.create(
         cluster=cluster, node="n02", reason="Fell off the bus twice", owner="operator", since=now,
         until=now + timedelta(hours=20),

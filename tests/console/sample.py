@@ -385,7 +385,7 @@ def _waiting(cluster: Cluster, now: datetime) -> Advice:
         because="the scheduler lost f02", mode_at_decision=Mode.APPROVE, not_before=now,
         hold_until=now + timedelta(minutes=20), expires_at=now + timedelta(minutes=11),
         created_at=now - timedelta(minutes=2), state=AdviceState.AWAITING_APPROVAL,
-        state_at=now - timedelta(minutes=2),
+        state_at=now - timedelta(minutes=2), facts={"label": "99-0", "state": "node_fail"},
     )  # fmt: skip
     Sequence.objects.create(
         advice=advice, trace_id="cd" * 16, happened_at=now - timedelta(minutes=3),
