@@ -6,12 +6,17 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
+import hypothesis
 import pytest
 from django.db.backends.base.operations import BaseDatabaseOperations
 
 from audit import append_only
 from lab.slurm.cluster import SlurmCluster
 from lab.slurm.layout import Layout, free_base_port
+
+# A deadline for each example measures who else is at work on the machine; a test as a whole has its time limit.
+hypothesis.settings.register_profile("rekindle", deadline=None)
+hypothesis.settings.load_profile("rekindle")
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -17,6 +17,7 @@ FORMAT = "rekindle-policy/1"
 MOST_BYTES = 65_536
 NAME_LIMITS = {"cluster": 64, "partition": 128, "user": 64, "note": 500}
 KEYS = ("format", "cluster", "partition", "user", "note", "values")
+FOLDED = "\x85\u2028\u2029"  # line breaks to YAML, which would read them as a space: where one is, all is escaped
 DEEPEST = 2  # the mapping, and the mapping of values in it
 LONGEST_NUMBER = 30  # digits; more are no limit of ours
 WHOLE = re.compile(r"-?(?:0|[1-9][0-9]*)")
@@ -43,7 +44,8 @@ def write(policy: PolicyText) -> str:
     named = {name: getattr(policy, name) for name in NAME_LIMITS}
     body = {"format": FORMAT, **{name: text for name, text in named.items() if text}}
     body["values"] = dict(sorted(policy.values.items()))
-    return yaml.safe_dump(body, sort_keys=False, allow_unicode=True, default_flow_style=False, width=10_000)
+    readable = not any(mark in text for text in named.values() for mark in FOLDED)
+    return yaml.safe_dump(body, sort_keys=False, allow_unicode=readable, default_flow_style=False, width=10_000)
 
 
 def read(raw: bytes | str) -> PolicyText:

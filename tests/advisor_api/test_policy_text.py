@@ -3,7 +3,7 @@
 from dataclasses import fields
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from advisor_api.policy.text import MOST_BYTES, PolicyText, read, write
@@ -24,6 +24,7 @@ PLACES = st.one_of(
 
 
 @given(VALUES, PLACES, NOTES)
+@example({}, {}, "first\x85second\u2028third\u2029é")
 def test_there_and_back_is_the_same(values: dict[str, float], place: dict[str, str], note: str) -> None:
     if "user" in place:
         values = {name: value for name, value in values.items() if name not in FOR_ALL}
