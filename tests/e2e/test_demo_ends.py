@@ -31,7 +31,7 @@ def test_nothing_goes_on_without_the_site(tmp_path: Path, cause: str) -> None:
     if cause == "the site is killed":
         site = next(part for part in parts if "manage.py" in part.cmdline())
         site.kill()
-        assert demo.process.wait(30) == 128 + signal.SIGKILL
+        assert demo.process.wait(60) == 128 + signal.SIGKILL
     demo.end(signal.SIGHUP)
     until(lambda: not any(part.is_running() for part in parts), 20, "every process has ended")
     assert list(tmp_path.iterdir()) == []
