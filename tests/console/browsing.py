@@ -101,6 +101,7 @@ class Door:
         page.goto(self._site.tell(f"link {who}"))
         page.get_by_role("button", name=f"Sign in as {who}").click()
         expect(page).to_have_url(f"{self._site.address}/")
+        page.wait_for_load_state()  # its scripts hear the first key
         return page
 
     def expect_complaints_about(self, *words: str) -> None:
