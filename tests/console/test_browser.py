@@ -145,6 +145,7 @@ def test_a_mode_is_switched_by_hand_and_another_page_of_it_is_stale(site: Site, 
 def test_by_keyboard_one_comes_from_the_list_to_the_mark(site: Site, enter: Door) -> None:
     page = enter("viewer")
     page.goto(JOB)
+    live(page)
     page.keyboard.press("Tab")
     expect(page.get_by_role("link", name="Skip to the content")).to_be_focused()
     mark = page.locator("#panel-job_lanes a.stamp").first
