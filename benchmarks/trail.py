@@ -183,6 +183,9 @@ def _seal(most: int) -> None:
     began, own, base, sealed = time.monotonic(), time.process_time(), _database_cpu(), 0
     while sealed < most and (some := seal_waiting(timezone.now())):
         sealed += some
+    if not sealed:
+        print("Sealing: nothing waited for its seal.\n")
+        return
     span, cpu = time.monotonic() - began, time.process_time() - own
     theirs = _database_cpu() - base
     print(
