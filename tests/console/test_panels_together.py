@@ -17,6 +17,12 @@ SUMMARY = "/panels/job_summary/demo/4711/0"
 SITE = "/panels/clusters"
 
 
+@pytest.fixture(autouse=True)
+def standing_clock(monkeypatch: pytest.MonkeyPatch, now: datetime) -> None:
+    """Ages are told in seconds: what differs by the clock alone is no difference here."""
+    monkeypatch.setattr(timezone, "now", lambda: now)
+
+
 def tags(answer: dict[str, dict[str, str]]) -> str:
     return ", ".join(panel["etag"] for panel in answer.values())
 
