@@ -9,10 +9,9 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
 
 from advisor_api.approving import approve, reject
-from advisor_api.refusals import Bad, Refusal
-from audit.actor_kind import ActorKind
-from audit.trail import Actor
+from advisor_api.refusals import Refusal
 from console.advice_lines import AdviceLine, advice_by_key, effect_sentence
+from console.answering import actor_of, status_of
 from console.forms import DecisionForm
 from console.wake import push
 
@@ -35,12 +34,12 @@ def decide(request: HttpRequest, advice: int) -> HttpResponse:
     if not form.is_valid():
         return _page(request, line, form, 400)
     act, done = DECISIONS[form.cleaned_data["decision"]]
-    actor = Actor(ActorKind.PERSON, request.user.get_username())
+    actor = actor_of(request)
     try:
         act(line.advice, form.cleaned_data["generation"], form.cleaned_data["reason"], actor, now)
     except Refusal as refusal:
         line = advice_by_key(advice, now) or line
-        return _page(request, line, form, 400 if isinstance(refusal, Bad) else 409, str(refusal))
+        return _page(request, line, form, status_of(refusal), str(refusal))
     push()
     messages.success(request, f"You {done} the advice on {line.advice.attempt.label}.")
     return redirect("approvals")

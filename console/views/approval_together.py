@@ -13,9 +13,8 @@ from django.views.decorators.http import require_http_methods
 from advisor_api.deciding_together import Answered, Shown, answer_all
 from advisor_api.policy.advice_state import AdviceState
 from advisor_api.refusals import Bad
-from audit.actor_kind import ActorKind
-from audit.trail import Actor
 from console.advice_lines import effect_sentence, open_advice
+from console.answering import actor_of
 from console.forms import AnswerForm
 from console.views.approval import DECISIONS
 from console.wake import push
@@ -35,7 +34,7 @@ def decide_together(request: HttpRequest) -> HttpResponse:
     if not form.is_valid():
         return _page(request, form, 400)
     act, done = DECISIONS[form.cleaned_data["decision"]]
-    actor, reason = Actor(ActorKind.PERSON, request.user.get_username()), form.cleaned_data["reason"]
+    actor, reason = actor_of(request), form.cleaned_data["reason"]
     try:
         told = answer_all(_shown(request), act, reason=reason, actor=actor, now=timezone.now())
     except Bad as refusal:

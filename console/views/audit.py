@@ -20,6 +20,7 @@ from audit.looking_over import asked_for
 from audit.models import AuditChain
 from audit.tasks import verify_chain
 from audit.trail import Actor, record
+from console.answering import actor_of
 from console.audit_list import SITE, read_trail_wanted, trail_names
 from console.audit_page import event_page
 from console.chain_lines import is_asked
@@ -72,7 +73,7 @@ def verify(request: HttpRequest) -> HttpResponse:
     cluster = "" if name == SITE else name
     if not AuditChain.objects.filter(cluster=cluster).exists():
         raise Http404("There is no trail of that cluster.")
-    actor = Actor(ActorKind.PERSON, request.user.get_username())
+    actor = actor_of(request)
     if is_asked(cluster, now):
         messages.warning(request, "That trail is being verified already; the answer comes below.")
     elif not _ask(cluster, actor, now):

@@ -11,10 +11,9 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
 
 from advisor_api.pausing import active_pauses
-from advisor_api.refusals import Bad, Refusal
-from audit.actor_kind import ActorKind
-from audit.trail import Actor
+from advisor_api.refusals import Refusal
 from console.advice_lines import AdviceLine, advice_by_key
+from console.answering import actor_of, status_of
 from console.contexts.site import MAY_HOLD
 from console.holding import hold_step, holding, over, what_holding_means
 from console.next_steps import step_sentence
@@ -38,7 +37,7 @@ def hold(request: HttpRequest, advice: int) -> HttpResponse:
         return _page(request, line, form)
     if not form.is_valid():
         return _page(request, line, form, 400)
-    said, actor = form.cleaned_data, Actor(ActorKind.PERSON, request.user.get_username())
+    said, actor = form.cleaned_data, actor_of(request)
     try:
         row = hold_step(
             line.advice,
@@ -51,7 +50,7 @@ def hold(request: HttpRequest, advice: int) -> HttpResponse:
         )
     except Refusal as refusal:
         line = advice_by_key(advice, now) or line
-        return _page(request, line, form, 400 if isinstance(refusal, Bad) else 409, str(refusal))
+        return _page(request, line, form, status_of(refusal), str(refusal))
     push()
     back = reverse("pause-end", args=[line.job.cluster.name, row.pk])
     told = f"{line.advice.attempt.label} is held until {row.until:%Y-%m-%d %H:%M} UTC."

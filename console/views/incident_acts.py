@@ -15,9 +15,8 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
 
 from advisor_api.incident_acts import acknowledge, add_note, unacknowledge
-from advisor_api.refusals import Bad, Refusal
-from audit.actor_kind import ActorKind
-from audit.trail import Actor
+from advisor_api.refusals import Refusal
+from console.answering import actor_of, status_of
 from console.contexts.incidents import MAY_ANSWER, MAY_NOTE
 from console.incident_forms import NoteForm, SeenIncidentForm
 from console.incident_page import incident_of
@@ -96,16 +95,6 @@ def the_incident(uuid: UUID) -> Incident:
     if found is None:
         raise Http404("There is no such incident.")
     return found
-
-
-def actor_of(request: HttpRequest) -> Actor:
-    """The person who asks."""
-    return Actor(ActorKind.PERSON, request.user.get_username())
-
-
-def status_of(refusal: Refusal) -> int:
-    """400 for what makes no sense, 409 for what came too late."""
-    return 400 if isinstance(refusal, Bad) else 409
 
 
 def done(request: HttpRequest, incident: Incident, said: str) -> HttpResponse:

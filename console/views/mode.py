@@ -9,10 +9,9 @@ from django.views.decorators.http import require_http_methods
 
 from advisor_api.refusals import Refusal, Stale
 from advisor_api.switching import switch_mode
-from audit.actor_kind import ActorKind
-from audit.trail import Actor
 from console.advice_lines import open_advice
 from console.agreement import QUESTIONS, Match, agreement
+from console.answering import actor_of
 from console.asking import Asked
 from console.cluster_rows import cluster_rows
 from console.forms import ModeForm
@@ -45,7 +44,7 @@ def switch(request: HttpRequest, cluster: str) -> HttpResponse:
 
 def _switch(request: HttpRequest, asked: Asked, form: ModeForm) -> HttpResponse:
     cluster, mode = asked.the_cluster, Mode(form.cleaned_data["mode"])
-    actor = Actor(ActorKind.PERSON, request.user.get_username())
+    actor = actor_of(request)
     try:
         switch_mode(cluster, mode, form.cleaned_data["version_seen"], form.cleaned_data["reason"], actor, asked.now)
     except Refusal as refusal:

@@ -15,9 +15,8 @@ from django.views.decorators.http import require_http_methods
 
 from advisor_api.excluding import exclude, lift, restore, take_back
 from advisor_api.models import Exclusion
-from advisor_api.refusals import Bad, Refusal
-from audit.actor_kind import ActorKind
-from audit.trail import Actor
+from advisor_api.refusals import Refusal
+from console.answering import actor_of, status_of
 from console.asking import Asked
 from console.contexts.nodes import MAY_EXCLUDE
 from console.hostile_text import visible
@@ -61,7 +60,7 @@ def exclude_node(request: HttpRequest, cluster: str, node: str) -> HttpResponse:
     def do() -> Exclusion:
         said = form.cleaned_data
         until = form.ends_at(asked.now)
-        actor = _actor(request)
+        actor = actor_of(request)
         return exclude(
             asked.the_cluster,
             node,
@@ -93,7 +92,7 @@ def lift_node(request: HttpRequest, cluster: str, node: str) -> HttpResponse:
         return _page(request, asked, seen, act, form, 409, f"Nothing keeps {node} out any more.")
 
     def do() -> Exclusion:
-        said, actor = form.cleaned_data, _actor(request)
+        said, actor = form.cleaned_data, actor_of(request)
         return lift(seen.kept[0], actor, asked.now, reason=said["reason"], seen=said["seen"])
 
     return _done(request, asked, act, form, do, f"{visible(node, 255)} may be used again.")
@@ -122,7 +121,7 @@ def undo_exclusion(request: HttpRequest, cluster: str, exclusion: int) -> HttpRe
     back = restore if row.lifted_at is not None else take_back
 
     def do() -> Exclusion:
-        back(row, reason=form.cleaned_data["reason"], actor=_actor(request), now=asked.now)
+        back(row, reason=form.cleaned_data["reason"], actor=actor_of(request), now=asked.now)
         return row
 
     return _done(request, asked, act, form, do, "It was taken back.", undo=False)
@@ -150,16 +149,12 @@ def _done(  # noqa: PLR0917  # the page again, and what is done
         row = do()
     except Refusal as refusal:
         seen = node_now(asked.the_cluster, asked.node, asked.now)
-        return _page(request, asked, seen, act, form, 400 if isinstance(refusal, Bad) else 409, str(refusal))
+        return _page(request, asked, seen, act, form, status_of(refusal), str(refusal))
     push()
     back = reverse("exclusion-undo", args=[asked.the_cluster.name, row.pk])
     link = format_html(' <a class="alert-link" href="{}">Undo…</a>', back) if undo else ""
     messages.success(request, format_html("{}{}", said, link))
     return redirect("node", asked.the_cluster.name, asked.node)
-
-
-def _actor(request: HttpRequest) -> Actor:
-    return Actor(ActorKind.PERSON, request.user.get_username())
 
 
 def _page(  # noqa: PLR0917  # what is shown, and how it came to that

@@ -11,8 +11,8 @@ from django.views.decorators.http import require_http_methods
 from advisor_api.notification_models import Delivery, NotificationRoute
 from advisor_api.notifying.deliveries import send_again, send_test
 from advisor_api.refusals import Refusal
-from audit.actor_kind import ActorKind
 from audit.trail import Actor
+from console.answering import actor_of
 from console.delivery_lines import SEE_WHOM, delivery_line, routes
 from console.views.asked import asked_of, page
 from console.wake import push
@@ -76,4 +76,4 @@ def _send_test(request: HttpRequest) -> int:
 def _sender(request: HttpRequest) -> Actor:
     if not request.user.has_perm(MAY_SEND):
         raise PermissionDenied
-    return Actor(ActorKind.PERSON, request.user.get_username())
+    return actor_of(request)

@@ -15,9 +15,8 @@ from django.views.decorators.http import require_http_methods
 from advisor_api.ending import check_end
 from advisor_api.models import Pause
 from advisor_api.pausing import active_pauses, check_scope, end_pause, pause
-from advisor_api.refusals import Bad, Refusal
-from audit.actor_kind import ActorKind
-from audit.trail import Actor
+from advisor_api.refusals import Refusal
+from console.answering import actor_of, status_of
 from console.asking import Asked
 from console.contexts.nodes import MAY_EXCLUDE as MAY_PAUSE
 from console.forms import ReasonForm
@@ -51,7 +50,7 @@ def begin(request: HttpRequest, cluster: str) -> HttpResponse:
             return _confirmation(request, asked, form, wanted)
         return _pause(request, asked, wanted, said["seen"])
     except Refusal as refusal:
-        return _form(request, asked, form, 400 if isinstance(refusal, Bad) else 409, str(refusal))
+        return _form(request, asked, form, status_of(refusal), str(refusal))
 
 
 def _pause(request: HttpRequest, asked: Asked, wanted: Pause, seen: frozenset[int]) -> HttpResponse:
@@ -61,7 +60,7 @@ def _pause(request: HttpRequest, asked: Asked, wanted: Pause, seen: frozenset[in
         wanted.value,
         reason=wanted.reason,
         until=wanted.until,
-        actor=_actor(request),
+        actor=actor_of(request),
         now=asked.now,
         seen=seen,
     )
@@ -90,7 +89,7 @@ def end(request: HttpRequest, cluster: str, pause: int) -> HttpResponse:
         return _end_page(request, asked, row, form, 400)
     again = {"scope": row.scope, "value": row.value, "reason": row.reason}
     try:
-        end_pause(row, _actor(request), asked.now, form.cleaned_data["reason"])
+        end_pause(row, actor_of(request), asked.now, form.cleaned_data["reason"])
     except Refusal as refusal:
         return _end_page(request, asked, row, form, 409, str(refusal))
     push()
@@ -133,7 +132,3 @@ def _end_page(  # noqa: PLR0917  # what is shown, and how it came to that
     over = row.until <= asked.now
     context = {"asked": asked, "row": row, "form": form, "refusal": refusal, "name": name, "over": over}
     return render(request, "console/pause_end.html", {**context, "now": asked.now}, status=status)
-
-
-def _actor(request: HttpRequest) -> Actor:
-    return Actor(ActorKind.PERSON, request.user.get_username())

@@ -13,13 +13,14 @@ from advisor_api.refusals import Refusal
 from advisor_api.regrouping import merge, split
 from advisor_api.regrouping_told import Act as Choosing
 from advisor_api.regrouping_undo import undo
+from console.answering import actor_of, status_of
 from console.contexts.incidents import MAY_REGROUP
 from console.incident_forms import MergeForm, SeenIncidentForm, SplitForm
 from console.incident_list import incident_lines
 from console.incident_page import members_of
 from console.incident_words import of_merge, of_split, of_undo
 from console.node_forms import shown
-from console.views.incident_acts import Act, act_page, actor_of, done, status_of, the_incident
+from console.views.incident_acts import Act, act_page, done, the_incident
 from detectors.choice_models import IncidentChoice
 from detectors.models import Incident, Verdict
 

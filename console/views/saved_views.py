@@ -11,7 +11,8 @@ from django.utils import timezone
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_safe
 
-from advisor_api.refusals import Bad, Refusal
+from advisor_api.refusals import Refusal
+from console.answering import status_of
 from console.job_wanted import chips, read_wanted
 from console.models import SavedView
 from console.saved_views import change, forget, keep, views_for
@@ -74,7 +75,7 @@ def change_one(request: HttpRequest, view: int) -> HttpResponse:
             change(found, person_of(request), form.wish(), said["revision"], now)
             messages.success(request, f"The view {found.name} is changed.")
     except Refusal as refusal:
-        return _page(request, form, 400 if isinstance(refusal, Bad) else 409, str(refusal), view=found)
+        return _page(request, form, status_of(refusal), str(refusal), view=found)
     return redirect("views")
 
 

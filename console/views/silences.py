@@ -11,16 +11,16 @@ from django.utils import timezone
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_safe
 
-from advisor_api.refusals import Bad, Refusal
+from advisor_api.refusals import Refusal
 from advisor_api.silence_models import Silence
 from advisor_api.silencing import checked_silence, end_silence, silence
+from console.answering import actor_of, status_of
 from console.contexts.incidents import MAY_END_SILENCE, MAY_SILENCE
 from console.incident_forms import PlainReasonForm, SilenceForm
 from console.incident_page import incident_of
 from console.incident_words import SILENCE
 from console.silence_list import covered_by
 from console.views.asked import asked_of, page
-from console.views.incident_acts import actor_of, status_of
 from console.wake import push
 from workloads.models import Cluster
 
@@ -84,7 +84,7 @@ def end(request: HttpRequest, uuid: UUID) -> HttpResponse:
                 return redirect("silences")
             status = 400
         except Refusal as error:
-            status, refusal = (400 if isinstance(error, Bad) else 409), str(error)
+            status, refusal = status_of(error), str(error)
     context = {"row": row, "form": form, "refusal": refusal, "now": timezone.now()}
     return render(request, "console/silence_end.html", context, status=status)
 
