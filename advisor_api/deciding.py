@@ -14,7 +14,7 @@ from advisor_api.correcting import correction_of
 from advisor_api.excluding import exclude_named, withdraw
 from advisor_api.gathering import gather
 from advisor_api.models import Advice, LeftAlone, PolicyVersion, Sequence
-from advisor_api.policies import policy_for
+from advisor_api.policies import InForce, policy_for
 from advisor_api.policy.advice_state import AdviceState
 from advisor_api.policy.decision import Decision, Watched, as_json
 from advisor_api.policy.decision import decide as by_rules
@@ -31,6 +31,7 @@ from audit.models import AuditEvent
 from audit.trail import Actor, Entry, record
 from detectors.models import Anomaly, Verdict
 from workloads.mode import Mode
+from workloads.models import Attempt
 from workloads.subjects import subject_of
 from workloads.taking_turns import LOOKED_AT, in_turns
 
@@ -84,15 +85,19 @@ def decide(verdict: Verdict, now: datetime) -> Advice | None:
     with transaction.atomic():
         if not _claim(verdict, None):
             return None
+        attempt = Attempt.objects.select_related("job__cluster").get(verdicts=verdict.pk)
+        policy = policy_for(attempt.job, now)
+        PolicyVersion.objects.select_for_update().get(pk=policy.base.pk)
+        # Before the facts are read: a controller that begins with it now is either seen in them or refused.
+        older = Advice.objects.select_for_update().filter(attempt=attempt).order_by("-generation").first()
         # Read anew: since the sweep began the attempt may have been cancelled or requeued.
         verdict = Verdict.objects.select_related("attempt__job__cluster").defer("body").get(pk=verdict.pk)
-        judged = _judge(verdict, now)
+        judged = _judge(verdict, policy, now)
         decision = judged.decision
         if decision.operation is None:
             _left_alone(verdict, judged, now)
             _correct(verdict, decision, now)
             return None
-        older = Advice.objects.select_for_update().filter(attempt=verdict.attempt).order_by("-generation").first()
         if older is not None and _says_the_same(older, decision):
             same = f"Advice {older.generation} says the same already ({decision.because})."
             record([_no_advice(verdict, decision, same)], now)
@@ -106,10 +111,8 @@ def _claim(verdict: Verdict, due_at: datetime | None) -> bool:
     return bool(mine.update(decide_due_at=due_at))
 
 
-def _judge(verdict: Verdict, now: datetime) -> _Judged:
-    """Lock, gather and decide. What is counted by a policy value is told by the value's name (`counted_by`)."""
-    policy = policy_for(verdict.attempt.job, now)
-    PolicyVersion.objects.select_for_update().get(pk=policy.base.pk)
+def _judge(verdict: Verdict, policy: InForce, now: datetime) -> _Judged:
+    """Gather and decide. What is counted by a policy value is told by the value's name (`counted_by`)."""
     read: dict[str, Any] = {}
     facts = gather(verdict, cast(Policy, Watched(policy.policy, "", read)), now)
     judged_by = policy.stored() | {"counted_by": sorted(name.removeprefix(".") for name in read)}

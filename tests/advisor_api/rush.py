@@ -7,9 +7,10 @@ import json
 import os
 import sys
 import threading
+import time
 from collections import Counter
 from collections.abc import Callable
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 import django
@@ -21,11 +22,13 @@ from django.core.management import call_command  # noqa: E402
 from django.db import connection  # noqa: E402
 from django.utils import timezone  # noqa: E402
 
+from advisor_api import deciding  # noqa: E402
 from advisor_api.activating import activate, add_version  # noqa: E402
 from advisor_api.approving import approve, newest_advice, reject  # noqa: E402
 from advisor_api.deciding import decide, decide_all_due  # noqa: E402
 from advisor_api.excluding import exclude, lift  # noqa: E402
 from advisor_api.following import follow  # noqa: E402
+from advisor_api.gathering import gather  # noqa: E402
 from advisor_api.health_intake import take_events  # noqa: E402
 from advisor_api.leasing import take_lease  # noqa: E402
 from advisor_api.models import (  # noqa: E402
@@ -42,9 +45,11 @@ from advisor_api.models import (  # noqa: E402
 from advisor_api.pausing import end_pause, pause  # noqa: E402
 from advisor_api.policies import Place, policy_at  # noqa: E402
 from advisor_api.policy.advice_state import AdviceState  # noqa: E402
+from advisor_api.policy.facts import Facts  # noqa: E402
 from advisor_api.policy.operation import Operation  # noqa: E402
 from advisor_api.policy.reconciliation_reason import ReconciliationReason  # noqa: E402
 from advisor_api.policy.scheduler_action import SchedulerAction  # noqa: E402
+from advisor_api.policy.values import Policy  # noqa: E402
 from advisor_api.registering import Report, register  # noqa: E402
 from advisor_api.reporting import Done, milestone, reconcile  # noqa: E402
 from advisor_api.switching import switch_mode  # noqa: E402
@@ -54,7 +59,7 @@ from advisor_api.trail_intake import Reported, Source, take_in  # noqa: E402
 from audit.level import Level  # noqa: E402
 from audit.models import AuditEvent  # noqa: E402
 from detectors.health_events import Told  # noqa: E402
-from detectors.models import HealthEvent  # noqa: E402
+from detectors.models import HealthEvent, Verdict  # noqa: E402
 from detectors.telling import Message, tell  # noqa: E402
 from detectors.told_models import ToldLine  # noqa: E402
 from schedulers.states import JobState  # noqa: E402
@@ -300,7 +305,7 @@ def stale_generation() -> list[dict[str, Any]]:
     return [_stale(f"stale-{at}", deciders) for at, deciders in enumerate((1, 1, 3, 5))]
 
 
-def _stale(name: str, deciders: int) -> dict[str, Any]:
+def _stale(name: str, deciders: int, before_it_begins: Callable[[], object] = bool) -> dict[str, Any]:
     cluster = a_cluster(name)
     advice = an_advice(cluster, now=timezone.now())
     newer = a_verdict(advice.attempt, timezone.now(), implicated=[culprit("n02")], fingerprint="f-newer")
@@ -310,6 +315,7 @@ def _stale(name: str, deciders: int) -> dict[str, Any]:
         now = timezone.now()
         if number < deciders:
             return f"decided {decide(newer, now) is not None}"
+        before_it_begins()
         payload = {"generation": "1", "action": "requeue"}
         micros, key = int(now.timestamp() * 1_000_000), f"{advice.pk}-{number}"
         told = Reported(advice.attempt.heimdall_id, "controller", "intent", Level.INFO, payload, micros, key)
@@ -318,6 +324,24 @@ def _stale(name: str, deciders: int) -> dict[str, Any]:
     answers = at_once(act)
     generations = Advice.objects.filter(attempt=advice.attempt).count()
     return {"answers": answers, "generations": generations, "begun": answers.get("begun 1", 0)}
+
+
+def begun_meanwhile() -> dict[str, Any]:
+    """A controller begins after the facts of a newer verdict were read, and before it replaces the advice."""
+    read = threading.Event()
+
+    def slowly(verdict: Verdict, policy: Policy, now: datetime) -> Facts:
+        found = gather(verdict, policy, now)
+        if threading.current_thread() is not threading.main_thread():  # which made the first advice
+            read.set()
+            time.sleep(0.5)  # the time that the other one has
+        return found
+
+    deciding.gather = slowly  # type: ignore[attr-defined]
+    try:
+        return _stale("meanwhile", 1, lambda: read.wait(30))
+    finally:
+        deciding.gather = gather  # type: ignore[attr-defined]
 
 
 def telling() -> dict[str, Any]:
@@ -350,6 +374,7 @@ RACES = (
     rulings,
     rotation,
     stale_generation,
+    begun_meanwhile,
     telling,
 )
 

@@ -122,7 +122,7 @@ def test_a_token_is_replaced_once(outcome: dict[str, Any]) -> None:
 
 
 def test_who_begins_is_not_replaced_and_who_is_replaced_does_not_begin(outcome: dict[str, Any]) -> None:
-    for found in outcome["stale_generation"]:
+    for found in [*outcome["stale_generation"], outcome["begun_meanwhile"]]:
         assert set(found["answers"]) <= {"begun 0", "begun 1", "decided True", "decided False"}, found
         assert (found["begun"] > 0) is (found["generations"] == 1), found
 

@@ -579,7 +579,7 @@ def test_the_number_of_queries_does_not_grow(django_assert_max_num_queries: Djan
     attempt = an_attempt(job, 15, nodes=names)
     verdict = a_verdict(attempt, implicated=[culprit(name, 0.5) for name in names])
     verdict = Verdict.objects.select_related("attempt__job__cluster").get(pk=verdict.pk)
-    with django_assert_max_num_queries(31):  # with the first policy of all and its event
+    with django_assert_max_num_queries(32):  # with the first policy of all and its event
         decide(verdict, NOW)
 
 
