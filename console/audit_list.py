@@ -157,7 +157,8 @@ def trail_page(wanted: TrailWanted, now: datetime) -> TrailPage:
     found.sort(key=lambda pair: pair[1] if by_number else pair, reverse=True)
     keys = [key for _, key in found[:PAGE]]
     events = AuditEvent.objects.defer("payload").in_bulk(keys)
-    shown = [events[key] for key in keys if key in events]
+    told = [events[key] for key in keys if key in events]
+    shown = sorted(told, key=lambda event: (event.at, event.pk), reverse=True)  # a job is paged by number
     archived = archived_before("" if wanted.cluster == SITE else wanted.cluster) if wanted.cluster else None
     return TrailPage(shown, _before(*found[PAGE - 1]) if len(found) > PAGE else "", archived)
 

@@ -53,9 +53,12 @@ def attempts_of(job: Job, most: int = ATTEMPTS_SHOWN, window: Window = WHOLE) ->
 
 
 def events_of(job: Job, cluster: Cluster, window: Window = WHOLE) -> list[AuditEvent]:
-    """The newest events of the job, or of a window, in their order, without checkpoints."""
+    """The events noted last of the job, or of a window, in the order of their times, without checkpoints.
+
+    Several processes write at once: an event with an earlier time may be stored after one with a later time.
+    """
     rows = _within(_events(job, cluster), window).exclude(type__in=QUIET).defer("payload")
-    return list(rows.order_by("-id")[:EVENTS_SHOWN])[::-1]
+    return sorted(rows.order_by("-id")[:EVENTS_SHOWN], key=lambda event: (event.at, event.pk))
 
 
 def marked_of(job: Job, cluster: Cluster, window: Window = WHOLE) -> list[ToldEvent]:

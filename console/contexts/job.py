@@ -5,6 +5,7 @@ from console.advice_lines import advice_on, excluded_on, rules_said
 from console.asking import Asked
 from console.cluster_rows import pauses_of
 from console.contexts import Context
+from console.event_times import happened_at
 from console.evidence import judgement_of, quotes_from
 from console.excluded_nodes import exclusions_of
 from console.in_short import in_short
@@ -140,14 +141,16 @@ def job_attempts(asked: Asked) -> Context:
 def job_events(asked: Asked) -> Context:
     """Everything that happened to a job, in order, with who did it and how long after the failure."""
     job, cluster = asked.the_job, asked.the_cluster
-    sequences = sequences_of(job)
+    sequences, events = sequences_of(job), events_of(job, cluster, asked.window)
+    happened = happened_at(events)
     rows = [
         {
             "event": event,
             "anchor": anchor_of(event.pk),
             "failed_at": failure_before(event.at, sequences),
             "mark": _MARKS.get(event.type),
+            "happened_at": happened.get(event.pk),
         }
-        for event in events_of(job, cluster, asked.window)
+        for event in events
     ]
     return {"rows": rows, "window": asked.window, "cut": len(rows) == EVENTS_SHOWN, "address": asked.page}

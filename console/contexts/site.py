@@ -47,7 +47,8 @@ def advice_now(asked: Asked) -> Context:
 def newest_events(asked: Asked) -> Context:
     """The newest events of all clusters, without those that come by the hundred."""
     newest = AuditEvent.objects.order_by("-id").defer("payload")[:EVENTS_READ]
-    return {"events": [event for event in newest if event.type not in QUIET][:EVENTS_SHOWN]}
+    told = [event for event in newest if event.type not in QUIET]
+    return {"events": sorted(told[:EVENTS_SHOWN], key=lambda event: (event.at, event.pk), reverse=True)}
 
 
 def approvals(asked: Asked) -> Context:
