@@ -11,6 +11,8 @@ from datetime import datetime, timedelta
 from advisor_api.node_standing import Standing
 
 BLAME_STANDS = timedelta(hours=24)  # as long as an exclusion (reference: defaults, "Exclusion life")
+LEFT_OUT = "left out of restarts"
+RUNS_ON = f"{LEFT_OUT}, other jobs still run there"
 OUT = frozenset({"down", "drain", "drained", "draining", "error", "fail", "failing", "gone", "maint"})
 
 
@@ -49,14 +51,18 @@ def stands(node: NodeFacts, now: datetime) -> Stands:
     """The field of a node at `now`."""
     out = _out(node)
     evidence = _evidence(node, now, out=bool(out))
-    return Stands(Standing.of(out=bool(out), evidence=bool(evidence)), ", ".join(filter(None, (out, evidence))))
+    return Stands(Standing.of(out=bool(out), evidence=bool(evidence)), "; ".join(filter(None, (out, evidence))))
 
 
 def _out(node: NodeFacts) -> str:
-    """How it is out of use; empty when jobs may go there."""
-    words = sorted(OUT & node.words)
-    parts = ("left out by Rekindle" if node.exclusions else "", "+".join(words))
-    return " and ".join(filter(None, parts))
+    """How it is left out or out of use; empty when any job may go there.
+
+    An exclusion is ours alone: the scheduler is told nothing of it, and sends other jobs there.
+    """
+    words = " and ".join(sorted(OUT & node.words))
+    if not words:
+        return RUNS_ON if node.exclusions else ""
+    return f"{LEFT_OUT}, and {words} in the scheduler" if node.exclusions else words
 
 
 def _evidence(node: NodeFacts, now: datetime, *, out: bool) -> str:

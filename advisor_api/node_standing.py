@@ -1,20 +1,33 @@
-"""How does a node stand: is it in use, and does anything speak against it?"""
+"""How does a node stand: is it in use, and does anything speak against it?
+
+A node that Rekindle leaves out of restarts is not out of use: the scheduler runs other jobs there.
+"""
 
 from schedulers.words import Word
 
 
 class Standing(Word):
-    """Two questions, four answers: in use or out of it, with standing evidence or without."""
+    """Two questions, four answers: fully in use or not, with standing evidence or without."""
 
     EFFECTIVE = "effective", "Effective: in use, nothing speaks against it", "success"
     AT_RISK = "at_risk", "At risk: in use, with evidence against it", "warning"
-    ISOLATED = "isolated", "Isolated: out of use, for a reason that stands", "danger"
-    STRANDED = "stranded", "Stranded: out of use, and no reason stands any more", "info"
+    ISOLATED = "isolated", "Isolated: left out of restarts or out of use, for a reason that stands", "danger"
+    STRANDED = "stranded", "Stranded: left out of restarts or out of use, and no reason stands any more", "info"
 
     @property
     def short(self) -> str:
         """The word alone."""
         return self.label.partition(":")[0]
+
+    @property
+    def out(self) -> bool:
+        """Whether it is left out of restarts, or out of use."""
+        return self in {Standing.ISOLATED, Standing.STRANDED}
+
+    @property
+    def meaning(self) -> str:
+        """What it says, without the word."""
+        return self.label.partition(": ")[2]
 
     @classmethod
     def of(cls, *, out: bool, evidence: bool) -> "Standing":

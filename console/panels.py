@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from django.template.loader import render_to_string
 from django.urls import reverse
+from django.utils.translation import get_language
 
 from console.asking import Asked, Scope, key_of, topics_of, version_of
 from console.contexts import Context, audit, cluster, incidents, job, job_picture, job_questions, jobs, nodes, site
@@ -34,7 +35,7 @@ class Panel:
     def body(self, asked: Asked, version: str) -> Body:
         """The rendered panel, rendered at most once per version and permission set."""
         may = asked.may & self.permissions
-        key = (self.name, key_of(self.scope, asked), version, may)
+        key = (self.name, key_of(self.scope, asked), version, may, get_language() or "")
         return bodies.get(key, lambda: self._render(asked))
 
     def _render(self, asked: Asked) -> str:
@@ -82,7 +83,7 @@ PANELS: tuple[Panel, ...] = (
     Panel(cluster.cluster_nodes, Scope.CLUSTER, "Nodes"),
     Panel(nodes.node_table, Scope.LIST, "Nodes"),
     Panel(nodes.node_standing, Scope.NODE, "Now", frozenset({nodes.MAY_EXCLUDE})),
-    Panel(nodes.node_exclusions, Scope.NODE, "Left out by Rekindle"),
+    Panel(nodes.node_exclusions, Scope.NODE, "Left out of restarts"),
     Panel(nodes.node_history, Scope.NODE, "History"),
     Panel(nodes.node_events, Scope.NODE, "Events"),
     Panel(audit.audit_events, Scope.LIST, "Events"),

@@ -56,6 +56,15 @@ def test_the_field_of_a_node(name: str, facts: dict[str, Any], field: str) -> No
     assert bool(found.why) is (field != "effective")
 
 
+def test_a_node_that_is_left_out_is_not_said_to_be_out_of_use() -> None:
+    """Rekindle tells the scheduler nothing: other jobs go on there, and new ones come."""
+    alone = stands(NodeFacts(words=frozenset({"allocated"}), exclusions=(Excluded(),)), NOW)
+    assert alone.why == "left out of restarts, other jobs still run there; the reason of the exclusion stands"
+    drained = stands(NodeFacts(words=frozenset({"allocated", "drain"}), exclusions=(Excluded(),)), NOW)
+    assert drained.why.startswith("left out of restarts, and drain in the scheduler; ")
+    assert all("left out of restarts or out of use" in one.meaning for one in Standing if one.out)
+
+
 @pytest.mark.parametrize("out", [True, False])
 @pytest.mark.parametrize("evidence", [True, False])
 def test_the_four_fields_are_the_two_questions(out: bool, evidence: bool) -> None:

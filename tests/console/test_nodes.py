@@ -297,3 +297,17 @@ def test_the_number_of_queries_does_not_grow_with_nodes(
         bodies.forget()
         with django_assert_max_num_queries(bound):
             assert as_operator.get(address).status_code == 200
+
+
+def test_a_node_that_runs_jobs_is_never_said_to_be_out_of_use(
+    as_viewer: Client, rows: Sample, now: datetime
+) -> None:
+    """n03 is left out of restarts by Rekindle, and allocated: other jobs run there."""
+    for address in (reverse("nodes") + "?q=n03", reverse("node", args=["demo", "n03"]), "/clusters/demo"):
+        text = as_viewer.get(address).content.decode()
+        assert "eft out of restarts, other jobs still run there" in text, address
+    node = as_viewer.get(reverse("node", args=["demo", "n03"])).content.decode()
+    assert "out of use" not in node
+    text = as_viewer.get(reverse("nodes")).content.decode()
+    four = text.partition("four-fields")[2].partition("</table>")[0]
+    assert ">left out of restarts, or out of use<" in four
