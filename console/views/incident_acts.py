@@ -20,19 +20,20 @@ from console.answering import actor_of, status_of
 from console.contexts.incidents import MAY_ANSWER, MAY_NOTE
 from console.incident_forms import NoteForm, SeenIncidentForm
 from console.incident_page import incident_of
-from console.incident_words import ACKNOWLEDGE, NOTE, UNACKNOWLEDGE
+from console.incident_words import ACKNOWLEDGE, NOTE, UNACKNOWLEDGE, Meaning
 from console.wake import push
 from detectors.models import Incident
 
 
 @dataclass(frozen=True)
 class Act:
-    """One page: its question, its button, what it means."""
+    """One page: its question, its button, what it means: in sentences, or under headings where it is more."""
 
     title: str
     button: str
-    effects: Sequence[str]
+    effects: Sequence[str] = ()
     care: str = ""
+    meaning: Sequence[Meaning] = ()
 
 
 @never_cache

@@ -49,8 +49,8 @@ def join(request: HttpRequest, uuid: UUID) -> HttpResponse:
             return done(request, target, "They are one incident now.")
     except Refusal as refusal:
         return _which(request, the_incident(uuid), form, status_of(refusal), str(refusal))
-    effects = of_merge(incident, target, timezone.now())
-    act = Act("Join the incident into another one?", "Join them", effects, "careful")
+    meaning = of_merge(incident, target, timezone.now())
+    act = Act("Join this incident into another one?", "Join them", care="careful", meaning=meaning)
     return act_page(request, incident, act, form, confirming=True, target=target)
 
 
@@ -78,7 +78,8 @@ def part(request: HttpRequest, uuid: UUID) -> HttpResponse:
     moved = [one for one in standing if one.pk in keys or one.fingerprint in fingerprints]
     if not moved or len(moved) == standing.count():
         return _what(request, incident, form, 400, "Choose some of the attempts: one must go, and one must stay.")
-    act = Act("Split the incident?", "Split it", of_split(incident, moved, timezone.now()), "careful")
+    meaning = of_split(incident, moved, timezone.now())
+    act = Act("Split this incident in two?", "Split it", care="careful", meaning=meaning)
     return act_page(request, incident, act, form, confirming=True, chosen=shown(keys), fingerprints=fingerprints)
 
 
@@ -92,8 +93,7 @@ def take_back(request: HttpRequest, choice: UUID) -> HttpResponse:
     if row is None:
         raise Http404("There is no such choice.")
     target = row.target
-    effects = of_undo(target.ended_at is None, row.deed)
-    act = Act("Take this back?", "Take it back", effects, "careful")
+    act = Act("Take this back?", "Take it back", care="careful", meaning=of_undo(row))
     form = SeenIncidentForm(request.POST if request.method == "POST" else None)
     if request.method != "POST":
         return act_page(request, target, act, form, choice=row)
@@ -121,7 +121,7 @@ def _which(
     lines = incident_lines(
         list(others.select_related("cluster").order_by("-last_seen_at")[:OFFERED]), timezone.now()
     )
-    act = Act("Join the incident into which other one?", "See what that means", ())
+    act = Act("Join the incident into which other one?", "See what that means")
     more = {"lines": lines, "q": words, "offered": OFFERED}
     return act_page(request, incident, act, form, status, refusal, **more)
 
@@ -136,7 +136,7 @@ def _what(
     marks = standing.values("fingerprint").annotate(number=Count("pk")).order_by("-number", "fingerprint")[:OFFERED]
     named = {one["fingerprint"]: one["number"] for one in marks if one["fingerprint"]}
     firsts = dict(standing.filter(fingerprint__in=named).values_list("fingerprint", "sentence").order_by("pk"))
-    act = Act("Which attempts are an incident of their own?", "See what that means", ())
+    act = Act("Which attempts are an incident of their own?", "See what that means")
     more = {
         "members": members_of(incident, max(1, number)),
         "marks": [(mark, firsts.get(mark, ""), many) for mark, many in named.items()] if len(named) > 1 else [],

@@ -41,7 +41,7 @@ def test_without_a_script_an_incident_is_answered_joined_split_and_silenced(
     page.get_by_role("link", name="Join into another…").click()
     page.get_by_label("Storage scratch is in trouble").check()
     say(page, "See what that means")
-    expect(page.locator(".confirm")).to_contain_text("Its 4 attempts will stand in")
+    expect(page.locator(".confirm")).to_contain_text("goes on, with 7 attempts: its own 3, and 4 from here.")
     page.get_by_role("button", name="Join them").click()
     expect(page.locator("h1")).to_have_text("Storage scratch is in trouble")
     page.get_by_role("link", name="Split…").click()

@@ -2,6 +2,7 @@
 
 import re
 from datetime import datetime, timedelta
+from html import unescape
 
 import pytest
 from django.contrib.auth.models import User
@@ -149,6 +150,33 @@ class TestRemarks:
         assert not IncidentNote.objects.filter(incident=incident).exists()
 
 
+def meaning(page: str) -> dict[str, str]:
+    """What a page says before the click: heading to sentences."""
+    rows = re.findall(r"<div><dt>([^<]+)</dt><dd>(.*?)</dd></div>", page, re.DOTALL)
+    return {heading: unescape(said.replace("<br>", " ")) for heading, said in rows}
+
+
+def test_a_long_hostile_name_neither_acts_nor_floods(
+    operator: Client, incident: Incident, rows: Sample, now: datetime
+) -> None:
+    into = an_incident(rows, now, "b", sentence=HOSTILE + "x" * 2000)
+    failed(rows, now, into, 12, "full")
+    page = operator.post(to("join", incident), {**REASON, "version": 1, "target": f"{into.pk}:1"}).content.decode()
+    assert "<script>alert" not in page and "\u202e" not in page
+    assert "x" * 100 not in meaning(page)["Afterwards"]
+
+
+def test_what_is_over_stays_where_it_is_when_a_choice_is_taken_back(
+    operator: Client, incident: Incident, rows: Sample, now: datetime
+) -> None:
+    into = an_incident(rows, now, "b")
+    failed(rows, now, into, 1, "full")
+    operator.post(to("join", incident), {**REASON, "version": 1, "target": f"{into.pk}:1", "confirmed": "yes"})
+    Incident.objects.filter(pk=into.pk).update(ended_at=now, open_key=None)
+    page = operator.get(reverse("incident-undo", args=[IncidentChoice.objects.get().uuid])).content.decode()
+    assert meaning(page)["Afterwards"].startswith("Nothing moves: “Storage b is in trouble” is over")
+
+
 class TestJoining:
     def test_into_another_after_reading_what_it_means(
         self, operator: Client, incident: Incident, rows: Sample, now: datetime
@@ -159,8 +187,21 @@ class TestJoining:
         assert "Storage b is in trouble" in page and f'value="{into.pk}:1"' in page
         form = {**REASON, "version": 1, "target": f"{into.pk}:1"}
         page = operator.post(to("join", incident), form).content.decode()
-        assert "Its 3 attempts will stand in: Storage b" in page
-        assert "now 3 here (held) and 2 there (not held); afterwards 5 there (held)" in page
+        assert meaning(page) == {
+            "Afterwards": "“Storage b is in trouble” goes on, with 5 attempts: its own 2, and 3 from here. "
+            "This one, “Storage a is in trouble”, is over. Its page stays, and leads there.",
+            "From now on": "New failures of either cause come to “Storage b is in trouble”. Once that is over, the "
+            "next such failure opens one incident for both causes. It stays so until somebody takes it back: no "
+            "later verdict on these attempts moves them.",
+            "Restarts": "Restarts are held, and a person is asked, when one shared cause has stopped 3 jobs or "
+            "more. Jobs are counted by incident. Now: 3 in this one (held) and 2 in the other one (not held). "
+            "Afterwards: 5 in the joined one (held). Advice that was given stays as it is: only the next decisions "
+            "count anew.",
+            "To take it back": "Open “Storage b is in trouble”, and under “Joined and split” choose “Take it "
+            "back…”. What came from here then returns, with what has come by this cause since, and this incident is "
+            "open again. Once that incident is over, what is in it stays there, and only new failures are grouped as "
+            "before.",
+        }
         assert not IncidentChoice.objects.exists()
         page = operator.post(to("join", incident), {**form, "confirmed": "yes"}, follow=True).content.decode()
         assert "They are one incident now" in page and "Storage a is in trouble" in page
@@ -169,7 +210,9 @@ class TestJoining:
         assert "joined it into another incident" in old and "I am at it…" not in old
         choice = IncidentChoice.objects.get()
         address = reverse("incident-undo", args=[choice.uuid])
-        assert address in page and "two incidents again" in operator.get(address).content.decode()
+        assert address in page
+        before = meaning(operator.get(address).content.decode())["Afterwards"]
+        assert before.startswith("“Storage a is in trouble” is open again, with what it had")
         operator.post(address, {**REASON, "version": 2})
         incident.refresh_from_db()
         assert incident.ended_at is None and into.verdicts.count() == 2
@@ -210,8 +253,16 @@ class TestSplitting:
         assert f'value="{first.pk}"' in page
         form = {**REASON, "version": 1, "verdict": [first.pk]}
         page = operator.post(to("split", incident), form).content.decode()
-        assert "One attempt will be an incident apart; 2 attempts stay here." in page
-        assert "now 3 here (held); afterwards 1 there (not held) and 2 here (not held)" in page
+        said, (one, two, three) = meaning(page), [v.attempt.label for v in incident.verdicts.order_by("pk")]
+        assert said["Afterwards"] == (
+            f"A new incident has one attempt: {one}. This one, “Storage a is in trouble”, goes on with 2 attempts: "
+            f"{two}, {three}."
+        )
+        assert (
+            "the jobs tell: those that go take their next failures along. All other failures" in said["From now on"]
+        )
+        assert "Now: 3 in this one (held). Afterwards: 1 in the new one (not held) and 2" in said["Restarts"]
+        assert "All that it has then returns here" in said["To take it back"]
         hidden = dict(re.findall(r'name="(version|reason|confirmed|chosen)" value="([^"]*)"', page))
         answer = operator.post(to("split", incident), hidden, follow=True)
         assert "This is an incident of its own now" in answer.content.decode()
@@ -224,7 +275,8 @@ class TestSplitting:
         assert "All with one cause" in operator.get(to("split", incident)).content.decode()
         form = {**REASON, "version": 1, "fingerprint": ["full"]}
         page = operator.post(to("split", incident), form).content.decode()
-        assert "2 attempts will be" in page and 'name="fingerprint" value="full"' in page
+        assert "Every new failure of its cause comes to the new one. All other" in meaning(page)["From now on"]
+        assert 'name="fingerprint" value="full"' in page
         operator.post(to("split", incident), {**form, "confirmed": "yes"})
         assert incident.verdicts.count() == 3
 
