@@ -198,9 +198,9 @@ class TestJoining:
             "Afterwards: 5 in the joined one (held). Advice that was given stays as it is: only the next decisions "
             "count anew.",
             "To take it back": "Open “Storage b is in trouble”, and under “Joined and split” choose “Take it "
-            "back…”. What came from here then returns, with what has come by this cause since, and this incident is "
-            "open again. Once that incident is over, what is in it stays there, and only new failures are grouped as "
-            "before.",
+            "back…”. What came from here then returns, with what has come by this cause since, and this incident "
+            "is open again. Once that incident is over, what is in it stays there, and only new failures are "
+            "grouped as before.",
         }
         assert not IncidentChoice.objects.exists()
         page = operator.post(to("join", incident), {**form, "confirmed": "yes"}, follow=True).content.decode()
