@@ -8,7 +8,7 @@ from django.db import transaction
 from advisor_api.models import Advice, Pause
 from advisor_api.pausing import covers, pause
 from advisor_api.policy.advice_state import AdviceState
-from advisor_api.refusals import Stale
+from advisor_api.refusals import Bad, Stale
 from audit.trail import Actor
 from console.advice_lines import AdviceLine
 from console.recovery import sequence_of
@@ -26,6 +26,8 @@ def hold_step(
 ) -> Pause:
     """Nothing new is begun on the advice's job until then. `seen`: the pauses of the cluster that were shown.
 
+    A hold beyond the advice's own end would hold nothing.
+
     Raises `Bad`; `Stale` when the advice is another one or over, or when somebody paused or resumed something.
     """
     with transaction.atomic():
@@ -37,6 +39,11 @@ def hold_step(
             raise Stale("There is newer advice on this attempt since you looked; nothing was held by you.")
         if refusal := over(there, now):
             raise Stale(f"{refusal} Nothing was held by you.")
+        if until > there.expires_at:
+            raise Bad(
+                f"The advice itself ends at {_moment(there.expires_at)}: hold it until then at most. To have "
+                "nothing done to the job for longer, pause the job."
+            )
         job = advice.attempt.job
         return pause(
             job.cluster, "job", str(job.number), reason=reason, until=until, actor=actor, now=now, seen=seen
@@ -58,8 +65,8 @@ def holding(advice: Advice, pauses: Sequence[Pause]) -> Pause | None:
 
 def what_holding_means(line: AdviceLine) -> list[str]:
     """What will happen to the job, in words that a person can say yes or no to."""
-    label, sequence = line.advice.attempt.label, sequence_of(line.advice)
-    begun = sequence is not None and sequence.commanded_at is not None
+    label, ends_at = line.advice.attempt.label, _moment(line.advice.expires_at)
+    begun = _begun(line)
     first = (
         f"{label} is in the queue already, held by us. It is let go when its hold ends, all the same."
         if begun
@@ -68,7 +75,25 @@ def what_holding_means(line: AdviceLine) -> list[str]:
     return [
         first,
         "Rekindle goes on to watch the job and to advise.",
-        f"The advice itself still ends at {line.advice.expires_at:%Y-%m-%d %H:%M:%S} UTC; what is held longer is "
-        "not carried out afterwards.",
-        "You can take the hold back at any time.",
+        f"The hold ends at {ends_at} at the latest: the advice itself ends then, and is not carried out any more. "
+        "Restart or stop the job yourself if it needs that. What Rekindle advises anew after that is not held.",
+        "If the hold ends earlier, by the end that you choose or because you take it back, the step is carried out "
+        "then.",
     ]
+
+
+def what_was_held(line: AdviceLine, until: datetime) -> str:
+    """Until when, and what happens then."""
+    label, ends_at = line.advice.attempt.label, _moment(line.advice.expires_at)
+    if until >= line.advice.expires_at:
+        return f"{label} is held until {ends_at}. The advice itself ends then, and is not carried out any more."
+    return f"{label} is held until {_moment(until)}. Then the step is carried out, until {ends_at} at the latest."
+
+
+def _begun(line: AdviceLine) -> bool:
+    sequence = sequence_of(line.advice)
+    return sequence is not None and sequence.commanded_at is not None
+
+
+def _moment(at: datetime) -> str:
+    return f"{at:%Y-%m-%d %H:%M:%S} UTC"

@@ -118,18 +118,20 @@ def _of_advice(now: datetime, pauses: list[Pause], leased: set[int]) -> Iterator
                 kind, job.cluster, step_sentence(line), at, job, advice, note=note, ends_at=advice.expires_at
             )
         elif (pause := _pause_of(job, pauses)) is not None:
-            said = f"{step_sentence(line)}: held until then"
+            over = pause.until >= advice.expires_at
+            then = "and given up then, as the advice ends" if over else "until then"
+            said = f"{step_sentence(line)}: held {then}"
             note = f"{pause.owner}: {pause.reason}"
             yield NextStep(
                 StepKind.HELD,
                 job.cluster,
                 said,
-                pause.until,
+                min(pause.until, advice.expires_at),
                 job,
                 advice,
                 pause,
                 note=note,
-                ends_at=advice.expires_at,
+                ends_at=None if over else advice.expires_at,
             )
 
 

@@ -16,6 +16,7 @@ SPANS = {
     "3d": ("3 days", timedelta(days=3)),
     "7d": ("7 days", LONGEST),
 }
+LASTS_MISTAKES = {"required": "Choose how long.", "invalid_choice": "Choose one of the spans, or a moment."}
 CHOICES = [*((name, label) for name, (label, _) in SPANS.items()), (OTHER, "until the moment below")]
 
 
@@ -24,7 +25,7 @@ class UntilForm(forms.Form):
 
     lasts = forms.ChoiceField(
         choices=CHOICES,
-        error_messages={"required": "Choose how long.", "invalid_choice": "Choose one of the spans, or a moment."},
+        error_messages=LASTS_MISTAKES,
         widget=forms.Select(attrs={"class": "form-select"}),
     )
     until = forms.DateTimeField(

@@ -1,15 +1,17 @@
 """What may a person say of a saved view or of a hold, and is it usable?"""
 
+from datetime import datetime
 from typing import Any
 
 from django import forms
 
 from console.node_forms import SeenForm
 from console.saved_views import Wish
-from console.until import UntilForm
+from console.until import CHOICES, LASTS_MISTAKES, OTHER, SPANS, UntilForm
 from workloads.stored_text import storable
 
 NAME_LIMIT = 80
+WITH_ADVICE = "advice"
 
 
 class ViewForm(forms.Form):
@@ -57,7 +59,7 @@ class ChangeForm(ViewForm):
 
 
 class HoldForm(UntilForm, SeenForm):
-    """Hold the next step on a job: which advice was seen, why, how long."""
+    """Hold the next step on a job: which advice was seen, why, how long: to the advice's own end at most."""
 
     generation = forms.IntegerField(
         min_value=1,
@@ -66,3 +68,20 @@ class HoldForm(UntilForm, SeenForm):
     )
 
     field_order = ("lasts", "until", "reason")
+
+    def __init__(self, *args: Any, advice_ends_at: datetime, now: datetime, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.advice_ends_at = advice_ends_at
+        shorter = [name for name, (_, span) in SPANS.items() if now + span < advice_ends_at]
+        to_the_end = (WITH_ADVICE, f"until the advice itself ends, {advice_ends_at:%H:%M:%S} UTC")
+        others = [one for one in CHOICES if one[0] in {*shorter, OTHER}]
+        self.fields["lasts"] = forms.ChoiceField(
+            choices=[to_the_end, *others],
+            initial=WITH_ADVICE,
+            error_messages=LASTS_MISTAKES,
+            widget=forms.Select(attrs={"class": "form-select"}),
+        )
+
+    def ends_at(self, now: datetime) -> datetime:
+        """The chosen end. Only for a form that is valid."""
+        return self.advice_ends_at if self.cleaned_data["lasts"] == WITH_ADVICE else super().ends_at(now)

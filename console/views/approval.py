@@ -4,6 +4,7 @@ from django.contrib import messages
 from django.contrib.auth.decorators import login_required, permission_required
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
@@ -13,6 +14,7 @@ from advisor_api.refusals import Refusal
 from console.advice_lines import AdviceLine, advice_by_key, effect_sentence
 from console.answering import actor_of, status_of
 from console.forms import DecisionForm
+from console.returning import way_back
 from console.wake import push
 
 DECISIONS = {"approve": (approve, "approved"), "reject": (reject, "rejected")}
@@ -42,7 +44,7 @@ def decide(request: HttpRequest, advice: int) -> HttpResponse:
         return _page(request, line, form, status_of(refusal), str(refusal))
     push()
     messages.success(request, f"You {done} the advice on {line.advice.attempt.label}.")
-    return redirect("approvals")
+    return redirect(way_back(request, reverse("approvals")))
 
 
 def _page(

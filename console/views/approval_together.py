@@ -6,6 +6,7 @@ from django.contrib import messages
 from django.contrib.auth.decorators import login_required, permission_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
@@ -16,6 +17,7 @@ from advisor_api.refusals import Bad
 from console.advice_lines import effect_sentence, open_advice
 from console.answering import actor_of
 from console.forms import AnswerForm
+from console.returning import way_back
 from console.views.approval import DECISIONS
 from console.wake import push
 
@@ -44,7 +46,9 @@ def decide_together(request: HttpRequest) -> HttpResponse:
     if moved:
         messages.success(request, f"You {done} the advice on {', '.join(moved)}.")
     refused = tuple(one for one in told if one.refusal)
-    return _page(request, form, 409, refused) if refused else redirect("approvals")
+    if refused:
+        return _page(request, form, 409, refused)
+    return redirect(way_back(request, reverse("approvals")))
 
 
 def _shown(request: HttpRequest) -> list[Shown]:
@@ -65,6 +69,7 @@ def _page(
     lines = open_advice(now, state=AdviceState.AWAITING_APPROVAL)
     context = {
         "asked": [(line, effect_sentence(line)) for line in lines],
+        "marks": ",".join(f"{line.advice.pk}:{line.advice.generation}" for line in lines),
         "form": form,
         "refused": refused,
         "now": now,

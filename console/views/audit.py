@@ -25,6 +25,7 @@ from console.audit_list import SITE, read_trail_wanted, trail_names
 from console.audit_page import event_page
 from console.chain_lines import is_asked
 from console.contexts.nodes import MAY_EXCLUDE as MAY_VERIFY
+from console.returning import way_back
 from console.views.asked import asked_of, page
 from console.wake import push
 
@@ -83,7 +84,7 @@ def verify(request: HttpRequest) -> HttpResponse:
         messages.success(
             request, f"A worker verifies the trail of {cluster or 'the site'}; the answer comes below."
         )
-    return redirect(f"{reverse('audit')}#title-audit_chains")
+    return redirect(f"{way_back(request, reverse('audit'))}#title-audit_chains")
 
 
 def _ask(cluster: str, actor: Actor, now: datetime) -> bool:

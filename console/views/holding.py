@@ -15,9 +15,10 @@ from advisor_api.refusals import Refusal
 from console.advice_lines import AdviceLine, advice_by_key
 from console.answering import actor_of, status_of
 from console.contexts.site import MAY_HOLD
-from console.holding import hold_step, holding, over, what_holding_means
+from console.holding import hold_step, holding, over, what_holding_means, what_was_held
 from console.next_steps import step_sentence
 from console.node_forms import shown
+from console.returning import way_back
 from console.view_forms import HoldForm
 from console.wake import push
 
@@ -32,7 +33,8 @@ def hold(request: HttpRequest, advice: int) -> HttpResponse:
     line = advice_by_key(advice, now)
     if line is None:
         raise Http404("There is no such advice.")
-    form = HoldForm(request.POST if request.method == "POST" else None, initial={"lasts": "30m"})
+    sent = request.POST if request.method == "POST" else None
+    form = HoldForm(sent, advice_ends_at=line.advice.expires_at, now=now)
     if request.method != "POST":
         return _page(request, line, form)
     if not form.is_valid():
@@ -53,9 +55,9 @@ def hold(request: HttpRequest, advice: int) -> HttpResponse:
         return _page(request, line, form, status_of(refusal), str(refusal))
     push()
     back = reverse("pause-end", args=[line.job.cluster.name, row.pk])
-    told = f"{line.advice.attempt.label} is held until {row.until:%Y-%m-%d %H:%M} UTC."
+    told = what_was_held(line, row.until)
     messages.success(request, format_html('{} <a class="alert-link" href="{}">Undo…</a>', told, back))
-    return redirect("overview")
+    return redirect(way_back(request, reverse("overview")))
 
 
 def _page(

@@ -4,6 +4,7 @@ from django.contrib import messages
 from django.contrib.auth.decorators import login_required, permission_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.urls import reverse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
 
@@ -16,6 +17,7 @@ from console.asking import Asked
 from console.cluster_rows import cluster_rows
 from console.forms import ModeForm
 from console.mode_words import MEANING, what_changes
+from console.returning import way_back
 from console.views.asked import asked_of
 from console.wake import push
 from workloads.mode import Mode
@@ -36,7 +38,7 @@ def switch(request: HttpRequest, cluster: str) -> HttpResponse:
     if not form.is_valid():
         return _form(request, asked, form, 400)
     if form.cleaned_data["version_seen"] != asked.the_cluster.mode_version:
-        return _form(request, asked, ModeForm(), 409, STALE)
+        return _form(request, asked, form, 409, STALE)
     if "confirmed" not in request.POST:
         return _confirmation(request, asked, form)
     return _switch(request, asked, form)
@@ -52,7 +54,7 @@ def _switch(request: HttpRequest, asked: Asked, form: ModeForm) -> HttpResponse:
         return _form(request, asked, form, 409 if isinstance(refusal, Stale) else 400, str(refusal))
     push()
     messages.success(request, f"{cluster.name} is in {mode.value} mode now.")
-    return redirect("cluster", cluster.name)
+    return redirect(way_back(request, reverse("cluster", args=[cluster.name])))
 
 
 def _form(request: HttpRequest, asked: Asked, form: ModeForm, status: int = 200, refusal: str = "") -> HttpResponse:

@@ -23,6 +23,7 @@ from console.hostile_text import visible
 from console.node_forms import ExcludeForm, SeenForm, shown
 from console.node_page import NodeNow, node_now
 from console.node_words import Meaning, meaning_of_exclusion, meaning_of_lifting, meaning_of_undoing
+from console.returning import way_back
 from console.views.asked import asked_of
 from console.wake import push
 
@@ -154,7 +155,7 @@ def _done(  # noqa: PLR0917  # the page again, and what is done
     back = reverse("exclusion-undo", args=[asked.the_cluster.name, row.pk])
     link = format_html(' <a class="alert-link" href="{}">Undo…</a>', back) if undo else ""
     messages.success(request, format_html("{}{}", said, link))
-    return redirect("node", asked.the_cluster.name, asked.node)
+    return redirect(way_back(request, reverse("node", args=[asked.the_cluster.name, asked.node])))
 
 
 def _page(  # noqa: PLR0917  # what is shown, and how it came to that

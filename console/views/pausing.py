@@ -23,6 +23,7 @@ from console.forms import ReasonForm
 from console.hostile_text import visible
 from console.node_forms import PauseForm, shown
 from console.pause_words import PauseMeaning, meaning_of_pause, name_of
+from console.returning import way_back
 from console.views.asked import asked_of
 from console.wake import push
 
@@ -69,7 +70,7 @@ def _pause(request: HttpRequest, asked: Asked, wanted: Pause, seen: frozenset[in
     link = reverse("pause-end", args=[asked.the_cluster.name, row.pk])
     said = f"Paused until {row.until:%Y-%m-%d %H:%M} UTC: {visible(name, 300)}."
     messages.success(request, format_html('{} <a class="alert-link" href="{}">Undo…</a>', said, link))
-    return redirect("cluster", asked.the_cluster.name)
+    return redirect(way_back(request, reverse("cluster", args=[asked.the_cluster.name])))
 
 
 @never_cache
@@ -99,7 +100,7 @@ def end(request: HttpRequest, cluster: str, pause: int) -> HttpResponse:
         request,
         format_html('No longer paused: {}. <a class="alert-link" href="{}">Pause it again…</a>', name, link),
     )
-    return redirect("cluster", asked.the_cluster.name)
+    return redirect(way_back(request, reverse("cluster", args=[asked.the_cluster.name])))
 
 
 def _form(

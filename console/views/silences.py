@@ -7,6 +7,7 @@ from django.contrib import messages
 from django.contrib.auth.decorators import login_required, permission_required
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_safe
@@ -19,6 +20,7 @@ from console.contexts.incidents import MAY_END_SILENCE, MAY_SILENCE
 from console.incident_forms import PlainReasonForm, SilenceForm
 from console.incident_page import incident_of
 from console.incident_words import SILENCE
+from console.returning import way_back
 from console.silence_list import covered_by
 from console.views.asked import asked_of, page
 from console.wake import push
@@ -57,7 +59,7 @@ def new(request: HttpRequest) -> HttpResponse:
             messages.success(
                 request, f"Nobody is told of {row.what} on {cluster.name} until {row.until:%d %b %H:%M} UTC."
             )
-            return redirect("silences")
+            return redirect(way_back(request, reverse("silences")))
         would = checked_silence(cluster, form.named(), **asked, now=now)
     except Refusal as refusal:
         return _form(request, form, status_of(refusal), str(refusal))
@@ -81,7 +83,7 @@ def end(request: HttpRequest, uuid: UUID) -> HttpResponse:
                 end_silence(row, form.cleaned_data["reason"], actor_of(request), timezone.now())
                 push()
                 messages.success(request, f"People are told of {row.what} on {row.cluster.name} again.")
-                return redirect("silences")
+                return redirect(way_back(request, reverse("silences")))
             status = 400
         except Refusal as error:
             status, refusal = status_of(error), str(error)

@@ -35,7 +35,7 @@ def said(now: datetime) -> list[tuple[StepKind, str]]:
 def form(advice: Advice, now: datetime, **more: str) -> dict[str, str]:
     keys = Pause.objects.filter(cluster=advice.attempt.job.cluster, until__gt=now).values_list("pk", flat=True)
     seen = ",".join(map(str, sorted(keys)))
-    return {"generation": "1", "seen": seen, "lasts": "30m", "reason": "its owner debugs it"} | more
+    return {"generation": "1", "seen": seen, "lasts": "advice", "reason": "its owner debugs it"} | more
 
 
 def test_each_count_is_as_long_as_the_list_behind_it(rows: Sample, to_come: Advice, now: datetime) -> None:
@@ -91,7 +91,7 @@ def test_a_person_holds_the_step_and_takes_it_back(
     assert "The controller begins nothing on job 500" in page
     done = as_operator.post(address, form(to_come, now), follow=True).content.decode()
     assert "500-0 is held until" in done
-    assert "held until then" in done and "operator: its owner debugs it" in done
+    assert "and given up then, as the advice ends" in done and "operator: its owner debugs it" in done
     pause = Pause.objects.get()
     assert (pause.scope, pause.value, pause.owner) == ("job", "500", "operator")
     assert AuditEvent.objects.filter(type=EventType.PAUSE, actor="operator").count() == 1
@@ -108,6 +108,8 @@ def test_a_person_holds_the_step_and_takes_it_back(
         ({"reason": ""}, 400, "Say why"),
         ({"lasts": "until", "until": "2020-01-01 00:00"}, 400, "The end must be in the future"),
         ({"lasts": "x"}, 400, "Choose one of the spans"),
+        ({"lasts": "30m"}, 400, "Choose one of the spans"),
+        ({"lasts": "until", "until": "2099-01-01 00:00"}, 400, "hold it until then at most"),
         ({"generation": "2"}, 409, "newer advice"),
         ({"seen": "9"}, 409, ""),
         ({"seen": "x"}, 400, "open the page again"),
@@ -120,6 +122,28 @@ def test_what_cannot_be_held_is_refused(
     assert answer.status_code == status
     assert told in answer.content.decode()
     assert not Pause.objects.exists()
+
+
+def test_a_hold_lasts_as_long_as_the_advice_and_no_longer(
+    as_operator: Client, to_come: Advice, now: datetime
+) -> None:
+    address, ends_at = reverse("step-hold", args=[to_come.pk]), to_come.expires_at
+    page = as_operator.get(address).content.decode()
+    assert f'<option value="advice" selected>until the advice itself ends, {ends_at:%H:%M:%S} UTC' in page
+    assert 'value="30m"' not in page, "longer than the advice lasts"
+    assert "is not carried out any more" in page, "what happens then"
+    as_operator.post(address, form(to_come, now))
+    assert Pause.objects.get().until == ends_at
+    [step] = [one for one in next_steps(now)[0] if one.kind is StepKind.HELD]
+    assert (step.at, step.ends_at) == (ends_at, None)
+
+
+def test_a_shorter_hold_says_what_happens_at_its_end(as_operator: Client, to_come: Advice, now: datetime) -> None:
+    Advice.objects.filter(pk=to_come.pk).update(expires_at=now + timedelta(hours=3))
+    address = reverse("step-hold", args=[to_come.pk])
+    assert 'value="30m"' in as_operator.get(address).content.decode()
+    done = as_operator.post(address, form(to_come, now, lasts="30m"), follow=True).content.decode()
+    assert "Then the step is carried out, until" in done and "held until then" in done
 
 
 def test_of_two_operators_the_second_is_told(
