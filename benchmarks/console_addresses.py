@@ -32,6 +32,7 @@ LEFT_OUT: Mapping[str, str] = {
     "jobs-export": "a download, as long as the list; measured by itself",
     "newest-job": "only leads to the job",
     "cluster-signals-report": "asks the sources themselves, for as long as they take",
+    "form-still": "an answer for a form that stands open",
     "panels": "the panels of a page in one answer: each is measured by itself",
 }
 MADE_OF_PANELS = {

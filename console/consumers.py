@@ -1,10 +1,14 @@
 """How does a browser hear that something on its page has changed?
 
-A socket is asked for as `/ws/live?topic=…&topic=…&since=<last event id>` and says only *that* topics changed;
-the page fetches *what*, and every fetch is authorised again. Frames: `{"topics": […], "last": "<event id>",
-"spread": 0.1, "at": 1.5}`, with the seconds over which the pages should spread their questions, and the moment
-(seconds since 1970) from which a look at the database sees it all. A frame without topics comes now and then, so
-that a page knows a dead socket from a quiet one.
+A socket is asked for as `/ws/live?topic=…&topic=…&since=<last event id>&rights=<mark>` and says only *that* topics
+changed; the page fetches *what*, and every fetch is authorised again. Frames: `{"topics": […], "last": "<id>",
+"spread": 0.1, "at": 1.5, "rights": "<mark>"}`, with the seconds over which the pages should spread their questions,
+the moment (seconds since 1970) from which a look at the database sees it all, and the mark of what the person may
+do now (`console.rights`; empty while nobody has looked). A frame without topics comes now and then, so that a page
+knows a dead socket from a quiet one.
+
+Topics are for whoever has signed in, as the pages are that show what they speak of: what one may do shapes panels
+and forms, never whether they may be read. A page that learns of another mark asks for its panels anew.
 """
 
 import asyncio
@@ -13,6 +17,7 @@ import json
 import logging
 import math
 import random
+from dataclasses import dataclass
 from typing import Any
 from urllib.parse import parse_qs
 
@@ -22,6 +27,7 @@ from django.contrib.auth import HASH_SESSION_KEY
 from django.utils import timezone
 
 from console.changes import catch_up
+from console.rights import MARK
 from console.tail import Listener, tail_of_this_loop
 from console.topics import is_topic
 from console.welcome import Guest
@@ -36,6 +42,7 @@ LIFE_SECONDS = 900.0  # then it is closed, and its reconnect is authenticated ag
 
 SIGNED_OUT = 4401
 NOT_UNDERSTOOD = 4400
+TOO_MANY = 4429
 COME_AGAIN = 4000
 
 
@@ -66,8 +73,11 @@ class LiveConsumer(AsyncWebsocketConsumer):
             return
         session = self.scope["session"]
         guest = Guest(session.session_key or "", user.pk, session.get(HASH_SESSION_KEY, ""))
-        self._listener = Listener(asked[0], guest, last_id=asked[1] or 0)
-        self._telling = asyncio.create_task(self._tell(self._listener, since=asked[1]))
+        if tail_of_this_loop().crowded_by(guest):
+            await self.close(TOO_MANY)
+            return
+        self._listener = Listener(asked.topics, guest, last_id=asked.since or 0, rights=asked.rights)
+        self._telling = asyncio.create_task(self._tell(self._listener, since=asked.since))
 
     async def disconnect(self, code: int) -> None:
         """Stop telling, and leave the tail."""
@@ -108,22 +118,34 @@ class LiveConsumer(AsyncWebsocketConsumer):
     async def _frame(self, topics: list[str], last_id: int) -> None:
         now = math.ceil(timezone.now().timestamp() * 1000) / 1000
         said = {"topics": topics, "last": str(last_id), "spread": tail_of_this_loop().spread, "at": now}
+        said["rights"] = self._listener.rights if self._listener else ""
         try:
             await self.send(json.dumps(said))
         except OSError as error:  # what ASGI servers raise when the page was left in this very moment
             raise _Gone from error
 
 
-def _read(query: Any) -> tuple[frozenset[str], int | None] | None:
-    """Topics and the last id seen; none when the query cannot be understood."""
+@dataclass(frozen=True)
+class _Asked:
+    """What a page asks for: topics, the last event that it has seen, the mark of rights that it was made with."""
+
+    topics: frozenset[str]
+    since: int | None
+    rights: str
+
+
+def _read(query: Any) -> _Asked | None:
+    """None when the query cannot be understood."""
     try:
-        fields = parse_qs(bytes(query).decode("ascii"), max_num_fields=TOPICS_AT_MOST + 1)
+        fields = parse_qs(bytes(query).decode("ascii"), max_num_fields=TOPICS_AT_MOST + 2)
     except (ValueError, UnicodeDecodeError):
         return None
     topics = fields.get("topic", [])
-    since = fields.get("since", [""])[0]
-    if not topics or not all(is_topic(topic) for topic in topics):
+    since, rights = (fields.get(name, [""])[0] for name in ("since", "rights"))
+    if not 1 <= len(topics) <= TOPICS_AT_MOST or not all(is_topic(topic) for topic in topics):
         return None
     if since and not (since.isascii() and since.isdigit() and len(since) <= 18):
         return None
-    return frozenset(topics), int(since) if since else None
+    if rights and not MARK.fullmatch(rights):
+        return None
+    return _Asked(frozenset(topics), int(since) if since else None, rights)

@@ -24,7 +24,8 @@ log = logging.getLogger("rekindle.console.tail")
 WAKE_GROUP = "wake"
 PATIENCE_SECONDS = 2.0  # after a failed look or a lost channel layer
 BREATH_SECONDS = 0.05  # between looks when many wake-ups come
-WELCOME_SECONDS = 10.0  # so often it is looked whether the people are still let in
+WELCOME_SECONDS = 5.0  # so often it is looked whether the people are still let in, and what they may do
+SOCKETS_OF_ONE = 100  # open pages of one person in one process
 CROWD = 500  # so many pages open in one process ask over a whole second; fewer over less
 
 
@@ -38,6 +39,7 @@ class Listener:
     topics: frozenset[str]
     guest: Guest
     welcome: bool = True
+    rights: str = ""  # the mark of what its person may do, as the page knows it or as it was found last
     pending: set[str] = field(default_factory=set)
     last_id: int = 0
     rung: asyncio.Event = field(default_factory=asyncio.Event)
@@ -53,6 +55,12 @@ class Listener:
         """This person is no longer let in: the socket says so and closes."""
         self.welcome = False
         self.rung.set()
+
+    def may(self, rights: str) -> None:
+        """Keep the mark of what this person may do now, and ring when the page knows another one."""
+        known, self.rights = self.rights, rights
+        if known and known != rights:
+            self.rung.set()
 
     def take(self) -> tuple[list[str], int]:
         """What is to be told now, with the last event id seen."""
@@ -83,6 +91,10 @@ class Tail:
             self._tasks = [asyncio.create_task(each) for each in work]
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(self._ready.wait(), PATIENCE_SECONDS)
+
+    def crowded_by(self, guest: Guest) -> bool:
+        """Whether one person has so many pages open here that no more are told."""
+        return sum(one.guest.person == guest.person for one in self._listeners) >= SOCKETS_OF_ONE
 
     async def leave(self, listener: Listener) -> None:
         """Forget this listener; the last one stops the tail."""
@@ -129,7 +141,9 @@ class Tail:
                 )
                 continue
             for listener in asked:
-                if listener.guest not in welcome:
+                if listener.guest in welcome:
+                    listener.may(welcome[listener.guest])
+                else:
                     listener.show_out()
 
     def _wanted(self) -> frozenset[str]:

@@ -27,6 +27,7 @@ from console.views import (
     sign_in,
     signals,
     silences,
+    still,
 )
 from console.views.job_curves import job_curves
 from console.views.job_log import job_log, job_logs, log_copy
@@ -129,6 +130,7 @@ urlpatterns = [
     path("policy/versions", policy_versions.listed, name="policy-versions"),
     path("policy/compare", policy_versions.compared, name="policy-compare"),
     path("policy/replay", policy.replayed, name="policy-replay"),
+    path("forms/still", still.still, name="form-still"),
     path("panels", panels_together.panels_together, name="panels"),
     path("panels/<slug:name>", panel.panel, name="panel"),
     path("panels/<slug:name>/<cluster:cluster>", panel.panel, name="cluster-panel"),

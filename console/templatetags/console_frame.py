@@ -5,6 +5,9 @@ from typing import Any
 from django import template
 
 from console.navigation import MORE, PLACES, Entry, entries
+from console.open_forms import address_of, topic_of
+from console.rights import mark_of
+from workloads.models import Job
 
 register = template.Library()
 
@@ -19,6 +22,22 @@ def places(context: dict[str, Any]) -> list[Entry]:
 def more_places(context: dict[str, Any]) -> list[Entry]:
     """The lines of the menu below *More*."""
     return entries(MORE, _here(context))
+
+
+register.filter("rights_mark", mark_of)
+
+
+@register.inclusion_tag("console/stands.html")
+def stands(  # noqa: PLR0917  # which thing, how it was seen, and where it belongs
+    kind: str, of: Any, mark: Any, cluster: str = "", look: str = "alert alert-warning", job: Job | None = None
+) -> dict[str, str]:
+    """The place in a form, before its button, where it is told that what it speaks of has changed.
+
+    `kind` as in `open_forms.KINDS`. `mark`: how it was seen; of a node `of` is its name. `look`: classes of the
+    place once something stands there.
+    """
+    which = f"{cluster}/{of}" if kind == "exclusions" else of
+    return {"address": address_of(kind, which, mark), "topic": topic_of(kind, cluster, job), "look": look}
 
 
 def _here(context: dict[str, Any]) -> str:

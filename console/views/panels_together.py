@@ -20,6 +20,7 @@ from django.utils.http import parse_etags
 from django.views.decorators.http import require_safe
 
 from console.asking import Asked, Scope, key_of, version_of
+from console.rights import MARK
 from console.views import sharing
 from console.views.asked import person_of, rights_of
 from console.views.panel import VersionOf, body_of, panel
@@ -90,9 +91,10 @@ def _versions(earliest: float) -> VersionOf:
 
 
 def _rights(request: HttpRequest, now: float) -> frozenset[str]:
-    """What shapes panels of this person's rights, looked up every few seconds."""
+    """What shapes panels of this person's rights, looked up every few seconds; at once for a mark that is new."""
     person = person_of(request)
-    key = person.pk, person.password
+    mark = request.GET.get("rights", "")
+    key = person.pk, person.password, mark if MARK.fullmatch(mark) else ""
     return sharing.rights.get(key, now - sharing.RIGHTS_SECONDS, now, lambda: rights_of(request))
 
 

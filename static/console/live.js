@@ -8,12 +8,14 @@
   const SILENT_MS = 70000; // the server says something every 25 s; a socket that is silent is dead
   const SLEPT_MS = 15000; // a clock that jumps so far: the machine slept
   const BACK_OFF_MS = [500, 1000, 2000, 5000, 10000, 20000];
-  const SIGNED_OUT = 4401, NOT_UNDERSTOOD = 4400, COME_AGAIN = 4000;
+  const SIGNED_OUT = 4401, NOT_UNDERSTOOD = 4400, TOO_MANY = 4429, COME_AGAIN = 4000;
   const PANELS_AT_MOST = 16;
 
-  const topics = (document.body.dataset.liveTopics || "").split(" ").filter(Boolean);
+  const named = [...document.querySelectorAll("[data-live-topics]")].flatMap((place) => place.dataset.liveTopics.split(" "));
+  const topics = [...new Set(named.filter(Boolean))];
   const sign = document.getElementById("live-sign");
   let last = document.body.dataset.liveSince || "";
+  let rights = document.body.dataset.rights || ""; // a mark of what this person may do, as the page shows it
   let failures = 0, live = false, out = false, askedAt = Date.now(), heardAt = 0, ticked = Date.now();
   let socket = null, again = null; // the open socket; the timer of the next try
   const stale = new Set(); // panels that are to be asked for
@@ -53,6 +55,7 @@
     askedAt = Date.now();
     after = 0;
     refresh(spread);
+    document.dispatchEvent(new CustomEvent("live:all"));
   }
 
   async function ask() {
@@ -62,6 +65,7 @@
     const address = new URL("/panels", location.href);
     wanted.forEach((panel) => address.searchParams.append("of", panel.dataset.address));
     if (after) address.searchParams.set("after", after);
+    if (rights) address.searchParams.set("rights", rights); // rights that were looked up before do not count then
     after = 0;
     const known = wanted.map((panel) => panel.dataset.etag).filter(Boolean);
     asking = true;
@@ -117,12 +121,23 @@
   function heard(frame) {
     heardAt = Date.now();
     last = frame.last;
-    const touched = (words) => words.split(" ").some((topic) => frame.topics.includes(topic));
+    if (frame.rights && frame.rights !== rights) mayOther(frame.rights);
     if (!frame.topics.length) return;
+    const spread = (frame.spread ?? 1) * 1000;
     after = stale.size && !after ? 0 : Math.max(after, frame.at);
-    refresh((frame.spread ?? 1) * 1000, (panel) => touched(panel.dataset.topics));
-    // A form speaks of what was so when it was opened: it is not changed under the person's hands, but they are told.
-    document.querySelectorAll("[data-stale-on]").forEach((place) => { if (touched(place.dataset.staleOn)) place.hidden = false; });
+    refresh(spread, (panel) => panel.dataset.topics.split(" ").some((topic) => frame.topics.includes(topic)));
+    // A form speaks of what was so when it was opened: it is not changed under the person's hands, but told (forms.js).
+    document.dispatchEvent(new CustomEvent("live:heard", { detail: { wait: Math.random() * spread } }));
+  }
+
+  // What this person may do has been changed: panels are asked for anew, and what is no panel is reloaded by hand.
+  function mayOther(mark) {
+    const known = rights;
+    rights = mark;
+    refreshAll(known ? 0 : 1000);
+    if (!known) return;
+    const place = document.getElementById("rights-news");
+    if (place && !place.firstChild) place.append(document.getElementById("rights-words").content.cloneNode(true));
   }
 
   function connect() {
@@ -132,6 +147,7 @@
     address.protocol = address.protocol === "https:" ? "wss:" : "ws:";
     topics.forEach((topic) => address.searchParams.append("topic", topic));
     if (last) address.searchParams.set("since", last);
+    if (rights) address.searchParams.set("rights", rights);
     const was = failures > 0;
     let mine;
     try { mine = new WebSocket(address); } catch { return; }
@@ -144,6 +160,7 @@
         failures = 0;
         say("live", "live");
         if (was) refreshAll(1000); // progress is no event: catch up with all of it
+        else document.dispatchEvent(new CustomEvent("live:all")); // a form may have waited long for its socket
       }
       heard(JSON.parse(message.data));
     });
@@ -155,6 +172,7 @@
     socket = null;
     if (code === SIGNED_OUT) { signedOut(); return; }
     if (code === NOT_UNDERSTOOD) { say("polling", "polling every 15 s"); return; }
+    if (code === TOO_MANY) failures = BACK_OFF_MS.length; // as seldom as one comes again at all
     if (code !== COME_AGAIN) {
       failures += 1;
       say(failures > 2 ? "polling" : "reconnecting", failures > 2 ? "polling every 15 s" : "reconnecting");

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import re
 import subprocess
 import time
 from collections.abc import AsyncIterator, Callable, Iterator
@@ -81,6 +82,7 @@ async def listening(query: str, cookies: str) -> AsyncIterator[Socket]:
 async def frame(of: Socket) -> dict[str, Any]:
     said = json.loads(await of.text())
     assert 0 < said.pop("spread") <= 1
+    assert re.fullmatch(r"(?:[0-9a-f]{16})?", said.pop("rights"))
     assert abs(said.pop("at") - time.time()) < SOON
     return said
 

@@ -1,0 +1,80 @@
+"""Of what does an open form speak, whose is it to send, and how does its page hear that this has changed?
+
+A form is never changed under a person's hands. Its page subscribes to what the form speaks of; where a frame
+touches that, or the socket comes (back), it asks `/forms/still` whether all stands as it was seen, and says so where
+it does not. Without a socket it asks every 15 s. Whatever the page says, the server compares what is sent to it.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+from urllib.parse import urlencode
+
+from django.urls import reverse
+
+from console import form_changes
+from console.contexts.incidents import MAY_ANSWER, MAY_END_SILENCE, MAY_NOTE, MAY_REGROUP
+from console.contexts.nodes import MAY_EXCLUDE
+from console.contexts.site import MAY_HOLD
+from console.form_changes import Changed
+from console.hostile_text import visible
+from console.topics import OVERVIEW, cluster_topic, gates_topic, job_topic
+from workloads.models import Job
+
+MAY_SWITCH = "workloads.switch_mode"
+MAY_APPROVE = "advisor_api.approve_advice"
+MAY_ACTIVATE = "advisor_api.activate_policy"
+OF_AT_MOST = 400  # characters: the name of a cluster and of a node
+MARK_AT_MOST = 4000  # as many keys as a form takes
+
+
+@dataclass(frozen=True)
+class Kind:
+    """One kind of form: the permission of its page (empty: whoever has signed in), and how it is looked at."""
+
+    permission: str
+    changed: Callable[[str, str, datetime], Changed | None]
+
+
+KINDS = {
+    "mode": Kind(MAY_SWITCH, form_changes.mode),
+    "advice": Kind(MAY_APPROVE, form_changes.advice),
+    "advices": Kind(MAY_APPROVE, form_changes.advices),
+    "step": Kind(MAY_HOLD, form_changes.advice),
+    "pauses": Kind(MAY_EXCLUDE, form_changes.pauses),
+    "pause": Kind(MAY_EXCLUDE, form_changes.one_pause),
+    "exclusions": Kind(MAY_EXCLUDE, form_changes.exclusions),
+    "answer": Kind(MAY_ANSWER, form_changes.incident),
+    "note": Kind(MAY_NOTE, form_changes.remarked),
+    "grouping": Kind(MAY_REGROUP, form_changes.incident),
+    "choice": Kind(MAY_REGROUP, form_changes.choice),
+    "silence": Kind(MAY_END_SILENCE, form_changes.silence),
+    "view": Kind("", form_changes.view),
+    "policy": Kind(MAY_ACTIVATE, form_changes.policy),
+}
+"""By the names that addresses use."""
+GATED = frozenset({"mode", "pauses", "pause"})
+"""Their changes touch what may be done on a cluster, which is told apart from all that happens there."""
+
+
+def address_of(kind: str, of: object, mark: object) -> str:
+    """Where it is asked whether a form still speaks of what there is. Raises `KeyError` for a kind there is not."""
+    KINDS[kind]
+    return f"{reverse('form-still')}?{urlencode({'kind': kind, 'of': of, 'mark': mark})}"
+
+
+def topic_of(kind: str, cluster: str, job: Job | None) -> str:
+    """The topic whose frames may speak of what a form speaks of. Of a job it needs `job.cluster`."""
+    if job is not None:
+        return job_topic(job.cluster.name, job.number, job.epoch)
+    if not cluster:
+        return OVERVIEW
+    return gates_topic(cluster) if kind in GATED else cluster_topic(cluster)
+
+
+def sentence_of(changed: Changed, me: str) -> str:
+    """What the page says: what has happened, by whom, when, and what follows. `me`: the name of the person."""
+    by = "" if not changed.by else " by you, in another window" if changed.by == me else f" by {changed.by}"
+    at = f" at {changed.at:%H:%M:%S} UTC" if changed.at else ""
+    after = ", after you opened this page" if changed.since else ""
+    return visible(f"{changed.what}{by}{at}{after}. {changed.then}", 1000)
