@@ -31,6 +31,7 @@ from console.views import (
 )
 from console.views.job_curves import job_curves
 from console.views.job_log import job_log, job_logs, log_copy
+from console.views.texts import texts
 
 
 class ClusterName:
@@ -75,6 +76,7 @@ _JOB = "<cluster:cluster>/<whole:number>/<whole:epoch>"
 
 urlpatterns = [
     path("", pages.overview, name="overview"),
+    path("texts.js", texts, name="texts"),
     path("sign-in", sign_in.SignIn.as_view(), name="sign-in"),
     path("sign-in/once/<str:token>", sign_in.once, name="sign-in-once"),
     path("sign-out", sign_in.sign_out, name="sign-out"),

@@ -8,6 +8,7 @@ from csp.constants import NONCE, NONE, SELF
 from django.core.exceptions import ImproperlyConfigured
 
 from recovery_site.environment import BASE_DIR, read_environment
+from recovery_site.languages import languages
 from recovery_site.state_folder import close_to_others, kept_key, make_folder
 
 REKINDLE, REKINDLE_MISTAKES = read_environment()
@@ -80,7 +81,7 @@ DEBUG = False
 ALLOWED_HOSTS = REKINDLE["REKINDLE_ALLOWED_HOSTS"]
 
 INSTALLED_APPS = [
-    "django.contrib.admin",
+    "recovery_site.apps.RekindleAdminConfig",
     "django.contrib.auth",
     "django.contrib.contenttypes",
     "django.contrib.sessions",
@@ -104,6 +105,7 @@ MIDDLEWARE = [
     "recovery_site.static_files.StaticFiles",
     "csp.middleware.CSPMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
+    "django.middleware.locale.LocaleMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
@@ -153,7 +155,9 @@ LOGOUT_REDIRECT_URL = "sign-in"
 
 LANGUAGE_CODE = "en"
 TIME_ZONE = "UTC"
-USE_I18N = False
+LANGUAGES = languages(BASE_DIR / "locale")
+LOCALE_PATHS = [BASE_DIR / "locale"]
+USE_I18N = True
 USE_TZ = True
 FORMAT_MODULE_PATH = "recovery_site.formats"
 

@@ -17,6 +17,7 @@ from django.urls import Resolver404, resolve
 from django.utils import timezone
 from django.utils.cache import patch_vary_headers
 from django.utils.http import parse_etags
+from django.utils.translation import get_language
 from django.views.decorators.http import require_safe
 
 from console.asking import Asked, Scope, key_of, version_of
@@ -42,7 +43,7 @@ def panels_together(request: HttpRequest) -> HttpResponse:
     earliest = _earliest(request.GET.get("after", ""), now)
     known = request.headers.get("If-None-Match", "")[:KNOWN_AT_MOST]
     request.rights = _rights(request, now)  # type: ignore[attr-defined]
-    key = "\n".join(addresses), known, rights_of(request)
+    key = "\n".join(addresses), known, rights_of(request), get_language() or ""
     try:
         said = sharing.answers.get(key, earliest, now, lambda: _changed(request, addresses, known, earliest))
     except (ValueError, Resolver404):

@@ -62,5 +62,5 @@ class Shared(Generic[Key, Value]):
 
 versions: Shared[VersionKey, str] = Shared()
 rights: Shared[tuple[int, str, str], frozenset[str]] = Shared()
-answers: Shared[tuple[str, str, frozenset[str]], str] = Shared(ANSWERS_KEPT)
-"""The JSON of whole answers, by addresses asked for, tags known and rights: hundreds look at the same page."""
+answers: Shared[tuple[str, str, frozenset[str], str], str] = Shared(ANSWERS_KEPT)
+"""The JSON of whole answers, by addresses asked for, tags known, rights, language: hundreds see the same page."""

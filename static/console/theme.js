@@ -1,4 +1,8 @@
 // Dark or light: as the system says, until the person chooses. Runs before the first paint.
+// The scripts speak English until the texts of another language are there.
+window.gettext = (text) => text;
+window.ngettext = (one, many, count) => (count === 1 ? one : many);
+window.interpolate = (text, values) => text.replace(/%\((\w+)\)s/g, (_, name) => values[name]);
 (() => {
   "use strict";
   const KEY = "rekindle-theme";
@@ -14,8 +18,8 @@
     const button = document.getElementById("theme-switch");
     if (!button) return;
     button.hidden = false;
-    button.textContent = theme === "dark" ? "Light" : "Dark";
-    button.setAttribute("aria-label", theme === "dark" ? "Switch to light colours" : "Switch to dark colours");
+    button.textContent = theme === "dark" ? gettext("Light") : gettext("Dark");
+    button.setAttribute("aria-label", theme === "dark" ? gettext("Switch to light colours") : gettext("Switch to dark colours"));
   }
 
   document.documentElement.dataset.scripts = "on"; // the menu of a narrow screen needs them to open
