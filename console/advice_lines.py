@@ -49,6 +49,11 @@ class AdviceLine:
     why: str = ""
     rules: tuple[RuleSaid, ...] = ()
 
+    @property
+    def mark(self) -> str:
+        """How it stands, for a form that speaks of it: `GENERATION:STATE`."""
+        return f"{self.advice.generation}:{self.state.value}"
+
 
 def open_advice(now: datetime, only: Cluster | None = None, state: AdviceState | None = None) -> list[AdviceLine]:
     """Open advice, the newest first: of all clusters or of one, in all open states or in one."""
