@@ -5,19 +5,20 @@ begins below the last event that was shown: what comes in between moves nothing.
 """
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from datetime import UTC, datetime, timedelta
-from itertools import islice
-from urllib.parse import urlencode
+from urllib.parse import quote, urlencode
 
-from django.db.models import Q
+from django.db.models import Count, Max, Min, Q
 
-from advisor_api.trail_search import Filters, archived_before, order_of, search
+from advisor_api.trail_search import Filters, order_of, search
 from audit.actor_kind import ActorKind
+from audit.archive_file import ENDING
 from audit.event_type import EventType
 from audit.level import Level
-from audit.models import AuditChain, AuditEvent
+from audit.models import AuditArchive, AuditChain, AuditEvent
+from console.topics import PROGRESS
 from workloads.models import Cluster
 
 PAGE = 50
@@ -34,7 +35,10 @@ _UNITS = {"m": "minutes", "h": "hours", "d": "days"}
 
 @dataclass(frozen=True)
 class TrailWanted:
-    """What the address asks for. `job`: `4711` or `4711-0`. Whatever is not understood is left out: `mistake`."""
+    """What the address asks for. `job`: `4711` or `4711-0`. Whatever is not understood is left out: `mistake`.
+
+    `progress`: progress lines too (checkpoints), which come by the hundred; else only where `type` asks for them.
+    """
 
     cluster: str = ""
     job: str = ""
@@ -48,8 +52,14 @@ class TrailWanted:
     level: str = ""
     since: str = ""
     until: str = ""
+    progress: str = ""
     before: str = ""
     mistake: str = ""
+
+    @property
+    def left_out(self) -> bool:
+        """Whether progress lines are left out of the list."""
+        return not self.progress and not self.type
 
     def address(self, **changes: object) -> str:
         """The query part of an address that asks for this with `changes`; other filters begin at the newest."""
@@ -92,15 +102,32 @@ class TrailWanted:
 
 
 @dataclass(frozen=True)
+class Archived:
+    """The part of a cluster's trail that has left for files: from when, up to when, in how many of which names."""
+
+    cluster: str
+    begun: datetime
+    until: datetime
+    files: int
+    asked_for: bool
+
+    @property
+    def names(self) -> str:
+        """Of its files, as a shell knows them."""
+        return f"trail-{quote(self.cluster, safe='')}-*{ENDING}"
+
+
+@dataclass(frozen=True)
 class TrailPage:
     """One page of the trail, newest first. `older`: where the next one begins, empty at the end.
 
-    `archived`: up to then the events of the chosen cluster have left for the archive.
+    `archived`: what of these clusters has left for the archive. `cut`: not all clusters are looked at.
     """
 
     events: Sequence[AuditEvent]
     older: str
-    archived: datetime | None = None
+    archived: Sequence[Archived] = ()
+    cut: bool = False
 
 
 def read_trail_wanted(query: Mapping[str, str], now: datetime) -> TrailWanted:
@@ -127,7 +154,8 @@ def read_trail_wanted(query: Mapping[str, str], now: datetime) -> TrailWanted:
     if before and _place(before) is None:
         mistakes.append("The place to go on from is none of ours; this is the first page.")
         before = ""
-    return TrailWanted(**words, before=before, mistake=" ".join(mistakes))
+    progress = "1" if query.get("progress", "") else ""
+    return TrailWanted(**words, progress=progress, before=before, mistake=" ".join(mistakes))
 
 
 def moment_of(text: str, now: datetime) -> datetime | None:
@@ -146,8 +174,12 @@ def trail_page(wanted: TrailWanted, now: datetime) -> TrailPage:
     place, filters = _place(wanted.before), wanted.filters(now)
     by_number = order_of(filters) == ("pk",)
     found: list[tuple[datetime, int]] = []
-    for name in _clusters(wanted):
-        rows = search(name, filters).order_by(*(f"-{key}" for key in order_of(filters)))
+    names = _clusters(wanted)
+    for name in names[: CLUSTERS_AT_MOST + 1]:
+        rows = search(name, filters)
+        if wanted.left_out:
+            rows = rows.exclude(type__in=PROGRESS)
+        rows = rows.order_by(*(f"-{key}" for key in order_of(filters)))
         if place is not None:
             at, key = place
             rows = (
@@ -159,8 +191,9 @@ def trail_page(wanted: TrailWanted, now: datetime) -> TrailPage:
     events = AuditEvent.objects.defer("payload").in_bulk(keys)
     told = [events[key] for key in keys if key in events]
     shown = sorted(told, key=lambda event: (event.at, event.pk), reverse=True)  # a job is paged by number
-    archived = archived_before("" if wanted.cluster == SITE else wanted.cluster) if wanted.cluster else None
-    return TrailPage(shown, _before(*found[PAGE - 1]) if len(found) > PAGE else "", archived)
+    older = _before(*found[PAGE - 1]) if len(found) > PAGE else ""
+    archived = _archived(names[: CLUSTERS_AT_MOST + 1], filters, place[0] if place else None)
+    return TrailPage(shown, older, archived, len(names) > CLUSTERS_AT_MOST + 1)
 
 
 def trail_names() -> list[str]:
@@ -169,10 +202,18 @@ def trail_names() -> list[str]:
     return sorted(clusters | set(AuditChain.objects.exclude(cluster="").values_list("cluster", flat=True)))
 
 
-def _clusters(wanted: TrailWanted) -> Iterable[str]:
+def _clusters(wanted: TrailWanted) -> Sequence[str]:
     if wanted.cluster:
         return ("" if wanted.cluster == SITE else wanted.cluster,)
-    return ("", *islice(trail_names(), CLUSTERS_AT_MOST))
+    return ("", *trail_names())
+
+
+def _archived(names: Sequence[str], filters: Filters, place: datetime | None) -> tuple[Archived, ...]:
+    """What has left, with whether the moments that are asked for reach into it. One query."""
+    asked = [at for at in (filters.since, filters.until, place) if at is not None]
+    rows = AuditArchive.objects.filter(cluster__in=names).order_by("cluster").values("cluster")
+    parts = rows.annotate(begun=Min("first_at"), until=Max("last_at"), files=Count("pk"))
+    return tuple(Archived(**part, asked_for=any(at <= part["until"] for at in asked)) for part in parts)
 
 
 def _before(at: datetime, key: int) -> str:

@@ -5,14 +5,9 @@ import re
 from audit.event_type import EventType
 
 OVERVIEW = "overview"
-QUIET = frozenset(
-    {
-        EventType.CHECKPOINT_SAVED.value,
-        EventType.CHECKPOINT_LOADED.value,
-        EventType.CLIENT.value,
-        EventType.LEASE.value,
-    }
-)
+PROGRESS = frozenset({EventType.CHECKPOINT_SAVED.value, EventType.CHECKPOINT_LOADED.value})
+"""What a job that trains says again and again: lists of events show it where it is asked for."""
+QUIET = PROGRESS | {EventType.CLIENT.value, EventType.LEASE.value}
 """Many of these come per job and hour and change nothing that an overview shows: only the job's page hears them."""
 GATES = frozenset({EventType.MODE_CHANGED.value, EventType.PAUSE.value, EventType.CONFIGURATION.value})
 """These may change whether advice on any job of the cluster may be acted on."""

@@ -3,7 +3,7 @@
 from django.http import QueryDict
 
 from console.asking import Asked
-from console.audit_list import read_trail_wanted, trail_page
+from console.audit_list import SITE, read_trail_wanted, trail_page
 from console.chain_lines import chain_lines
 from console.contexts import Context
 
@@ -17,6 +17,9 @@ def audit_events(asked: Asked) -> Context:
         "wanted": wanted,
         "older": wanted.address(before=page.older) if page.older else "",
         "newest": wanted.address(),
+        "with_progress": wanted.address(progress="1"),
+        "without_progress": wanted.address(progress=""),
+        "site": SITE,
     }
 
 

@@ -3,7 +3,6 @@
 from advisor_api.cluster_view import SeenCluster
 from advisor_api.models import ControllerLease
 from advisor_api.policy.advice_state import AdviceState
-from audit.models import AuditEvent
 from console.advice_lines import open_advice
 from console.asking import Asked
 from console.cluster_rows import cluster_rows
@@ -11,12 +10,10 @@ from console.contexts import Context
 from console.counts import counts_of
 from console.delivery_lines import SEE_WHOM, newest_deliveries
 from console.lost_hours import lost_today
+from console.newest import newest_lines
 from console.next_steps import next_steps
-from console.topics import QUIET
 
 MAY_HOLD = "advisor_api.approve_advice"
-EVENTS_READ = 300
-EVENTS_SHOWN = 25
 
 
 def at_a_glance(asked: Asked) -> Context:
@@ -46,9 +43,7 @@ def advice_now(asked: Asked) -> Context:
 
 def newest_events(asked: Asked) -> Context:
     """The newest events of all clusters, without those that come by the hundred."""
-    newest = AuditEvent.objects.order_by("-id").defer("payload")[:EVENTS_READ]
-    told = [event for event in newest if event.type not in QUIET]
-    return {"events": sorted(told[:EVENTS_SHOWN], key=lambda event: (event.at, event.pk), reverse=True)}
+    return {"lines": newest_lines()}
 
 
 def approvals(asked: Asked) -> Context:

@@ -14,10 +14,11 @@ from advisor_api.switching import switch_mode
 from audit.actor_kind import ActorKind
 from audit.event_type import EventType
 from audit.level import Level
-from audit.models import AuditEvent
+from audit.models import AuditArchive, AuditEvent
 from audit.sealing import seal_waiting
 from audit.trail import Actor, Entry, Subject, record
-from console.audit_list import PAGE, moment_of, read_trail_wanted
+from console import audit_list
+from console.audit_list import PAGE, SITE, moment_of, read_trail_wanted
 from console.rendering import bodies
 from tests.console.sample import HOSTILE, Sample
 from workloads.mode import Mode
@@ -203,7 +204,69 @@ def test_the_number_of_queries_does_not_grow_with_events(
     for number in range(many):
         said("demo", f"n {number}", now)
     row = said("demo", "the last", now)
-    for address, bound in {reverse("audit"): 24, reverse("audit-event", args=[row.uuid]): 8}.items():
+    for address, bound in {reverse("audit"): 25, reverse("audit-event", args=[row.uuid]): 8}.items():
         bodies.forget()
         with django_assert_max_num_queries(bound):
             assert as_viewer.get(address).status_code == 200
+
+
+def test_progress_lines_are_shown_where_they_are_asked_for(as_viewer: Client, rows: Sample, now: datetime) -> None:
+    """They come by the hundred; one click shows them, and the address keeps that."""
+    text = found(as_viewer, "?cluster=demo")
+    assert "Checkpoint saved</a>" not in text and "An uncorrectable ECC error" in text
+    chip = text.partition("Show progress too")[0].rpartition('href="')[2].partition('"')[0].replace("&amp;", "&")
+    assert chip == "/audit?cluster=demo&progress=1"
+    shown = found(as_viewer, "?cluster=demo&progress=1")
+    assert "Checkpoint saved</a>" in shown and 'name="progress" value="1"' in shown
+    assert 'href="/audit?cluster=demo" aria-current="true">Progress lines are shown' in shown
+    assert "Checkpoint saved</a>" in found(as_viewer, "?type=checkpoint_saved"), "asked for by its name"
+
+
+def test_pages_of_progress_lines_keep_them(as_viewer: Client, rows: Sample, now: datetime) -> None:
+    for number in range(PAGE + 1):
+        said("demo", f"saved {number}", now, type=EventType.CHECKPOINT_SAVED)
+    text = found(as_viewer, "?cluster=demo&progress=1")
+    link = text.partition('rel="next"')[0].rpartition('href="')[2].partition('"')[0]
+    assert "progress=1" in link and "before=" in link
+
+
+def an_archive(cluster: str, at: datetime) -> None:
+    AuditArchive.objects.create(
+        cluster=cluster, first_seq=1, last_seq=9, before="a", digest="b", first_at=at - timedelta(days=30),
+        last_at=at, file="f", size=1, file_digest="c", at=at, key_id="k", signature="s",
+    )  # fmt: skip
+
+
+def test_the_page_says_from_when_on_events_are_here(as_viewer: Client, rows: Sample, now: datetime) -> None:
+    then = now - timedelta(days=400)
+    assert "in the archive" not in found(as_viewer, "?cluster=demo")
+    an_archive("demo", then)
+    an_archive("", then)
+    text = found(as_viewer, "?cluster=demo")
+    assert "Events of demo later than" in text and f"{then:%Y-%m-%d %H:%M:%S} UTC" in text
+    assert f"{then - timedelta(days=30):%Y-%m-%d %H:%M:%S} UTC" in text
+    assert "<code>zcat trail-demo-*.jsonl.gz | jq" in text and "verify_audit --archive FOLDER" in text
+    assert "Events of the site itself later than" in found(as_viewer, f"?cluster={SITE}")
+    assert "in the archive" not in found(as_viewer, "?cluster=far-away"), "nothing of it has left"
+    every = found(as_viewer, "")
+    assert (
+        "where this search does not look" in every and 'href="/audit?cluster=%28site%29">the site itself' in every
+    )
+
+
+@pytest.mark.parametrize(("query", "reaches"), [("since=500d", True), ("until=450d", True), ("since=1h", False)])
+def test_a_search_that_reaches_into_the_archive_says_so(
+    query: str, reaches: bool, as_viewer: Client, rows: Sample, now: datetime
+) -> None:
+    an_archive("demo", now - timedelta(days=400))
+    for place in ("", "&cluster=demo"):
+        assert ("You ask for a time before that" in found(as_viewer, f"?{query}{place}")) is reaches
+
+
+def test_a_search_among_too_many_clusters_says_so(
+    as_viewer: Client, rows: Sample, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert "more clusters than can be searched" not in found(as_viewer, "")
+    monkeypatch.setattr(audit_list, "CLUSTERS_AT_MOST", 2)
+    assert "more clusters than can be searched" in found(as_viewer, "")
+    assert "more clusters than can be searched" not in found(as_viewer, "?cluster=demo")

@@ -209,7 +209,7 @@ def test_the_number_of_queries_does_not_grow_with_the_rows(
         for index in range(2):
             sample.attempt(extra, index, sample.JobState.RUNNING, now)
     bounds = {
-        "overview": 37,
+        "overview": 38,
         "jobs": 14,
         "job": 52,
         "cluster": 30,
