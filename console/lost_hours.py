@@ -39,19 +39,33 @@ class Failure:
 
 @dataclass(frozen=True)
 class Lost:
-    """Hours lost by `failures` attempts: of GPUs, and of nodes where the GPUs are not known."""
+    """Hours lost by `failures` attempts: of GPUs, and of nodes where the GPUs are not known (`unknown` attempts).
+
+    The two are never added: how many GPUs stand behind a node-hour is what nobody has told.
+    """
 
     failures: int = 0
     again_gpu_hours: float = 0.0
     waited_gpu_hours: float = 0.0
     unknown: int = 0
-    node_hours: float = 0.0
+    again_node_hours: float = 0.0
+    waited_node_hours: float = 0.0
     more: bool = False
 
     @property
     def gpu_hours(self) -> float:
         """Both parts together."""
         return self.again_gpu_hours + self.waited_gpu_hours
+
+    @property
+    def node_hours(self) -> float:
+        """Both parts together."""
+        return self.again_node_hours + self.waited_node_hours
+
+    @property
+    def known(self) -> int:
+        """Attempts of which somebody has told how many GPUs they have."""
+        return self.failures - self.unknown
 
 
 def lost_of(failure: Failure, now: datetime) -> tuple[timedelta, timedelta]:
@@ -65,7 +79,7 @@ def lost_of(failure: Failure, now: datetime) -> tuple[timedelta, timedelta]:
 def add_up(failures: Iterable[Failure], now: datetime) -> Lost:
     """All of them together."""
     count = unknown = 0
-    again_hours = waited_hours = node_hours = 0.0
+    again_hours = waited_hours = again_node_hours = waited_node_hours = 0.0
     for failure in failures:
         again, waited = lost_of(failure, now)
         count += 1
@@ -74,8 +88,9 @@ def add_up(failures: Iterable[Failure], now: datetime) -> Lost:
             waited_hours += failure.gpus * (waited / HOUR)
         else:
             unknown += 1
-            node_hours += failure.nodes * ((again + waited) / HOUR)
-    return Lost(count, again_hours, waited_hours, unknown, node_hours)
+            again_node_hours += failure.nodes * (again / HOUR)
+            waited_node_hours += failure.nodes * (waited / HOUR)
+    return Lost(count, again_hours, waited_hours, unknown, again_node_hours, waited_node_hours)
 
 
 def lost_today(now: datetime) -> Lost:

@@ -3,6 +3,7 @@
 from datetime import UTC, datetime, timedelta
 
 import pytest
+from django.template.loader import render_to_string
 
 from advisor_api.models import JobReport
 from console.lost_hours import Failure, Lost, add_up, lost_of, lost_today
@@ -50,6 +51,32 @@ def test_what_nobody_told_is_counted_in_nodes() -> None:
     assert lost.again_gpu_hours == pytest.approx(16 / 6)
     assert lost.waited_gpu_hours == pytest.approx(16 / 6)
     assert lost.node_hours == pytest.approx(2 / 3)
+    assert lost.again_node_hours == lost.waited_node_hours == pytest.approx(1 / 3)
+
+
+@pytest.mark.parametrize(
+    ("lost", "told", "not_told"),
+    [
+        (Lost(), "Nothing was lost today", "hours of"),
+        (Lost(3, 1.5, 0.5), "Lost today: <b>2.0</b> GPU-hours of 3 attempts</summary>", "node-hours"),
+        (
+            Lost(1, 0, 0, 1, 3.0, 1.0),
+            "Lost today: <b>4.0</b> node-hours of 1 attempt whose number of GPUs is not known</summary>",
+            "GPU-hours of",
+        ),
+        (
+            Lost(3, 1.5, 0.5, 1, 3.0, 1.0),
+            "<b>2.0</b> GPU-hours of 2 attempts; apart from these, <b>4.0</b> node-hours of 1 attempt whose",
+            "hours and",
+        ),
+    ],
+    ids=["nothing", "GPUs alone", "nodes alone", "both"],
+)
+def test_hours_of_gpus_and_of_nodes_are_said_apart(lost: Lost, told: str, not_told: str) -> None:
+    text = render_to_string("console/panels/at_a_glance.html", {"counts": (), "lost": lost, "now": NOW})
+    summary = text.partition("<summary>")[2].partition("</summary>")[0] + "</summary>"
+    assert told in summary and not_told not in summary
+    assert ("so these hours are in no number of GPU-hours" in text) is bool(lost.unknown)
 
 
 def test_it_is_read_off_what_is_stored(rows: Sample) -> None:
