@@ -34,25 +34,18 @@ class WholeIncident:
 
 
 def seen_incidents(incidents: Sequence[Incident]) -> list[SeenIncident]:
-    """The same in their order, counted. Two queries however many they are."""
+    """The same in their order, with what their rows count. One query however many they are."""
     keys = [incident.pk for incident in incidents]
-    standing = Verdict.objects.filter(incident__in=keys, newer=None).order_by().values("incident")
-    rows = standing.annotate(
-        attempts=Count("attempt", distinct=True),
-        jobs=Count("attempt__job", distinct=True),
-        users=Count("attempt__job__user", distinct=True),
-    )
-    counted = {row["incident"]: (row["attempts"], row["jobs"], row["users"]) for row in rows}
     named = IncidentNode.objects.filter(incident__in=keys).order_by().values("incident").annotate(nodes=Count("pk"))
     nodes = {row["incident"]: row["nodes"] for row in named}
     return [
-        SeenIncident(incident, *counted.get(incident.pk, (0, 0, 0)), nodes=nodes.get(incident.pk, 0))
-        for incident in incidents
+        SeenIncident(one, one.attempt_count, one.job_count, one.user_count, nodes.get(one.pk, 0))
+        for one in incidents
     ]
 
 
 def whole_incident(clusters: Sequence[Cluster], uuid: UUID) -> WholeIncident:
-    """One incident of these clusters; `NotFound` otherwise. Five queries."""
+    """One incident of these clusters; `NotFound` otherwise. Four queries."""
     incident = Incident.objects.select_related("cluster").filter(cluster__in=clusters, uuid=uuid).first()
     if incident is None:
         raise NotFound(f"There is no incident {uuid}.")

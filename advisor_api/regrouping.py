@@ -16,6 +16,7 @@ from advisor_api.regrouping_told import Act, told
 from audit.trail import record
 from detectors.choice_models import ChosenPlace, Deed, IncidentChoice
 from detectors.chosen import of_attempt, of_fingerprint, of_job, of_key
+from detectors.incident_counts import COUNTED
 from detectors.models import Incident, IncidentNode, Verdict
 
 MOST = 5000  # attempts of an incident that is split or joined: each is an event of the trail
@@ -152,16 +153,17 @@ def put(verdicts: Collection[Verdict], into: Incident) -> None:
 
 
 def close(incident: Incident, into: Incident, now: datetime) -> None:
-    """It is over, for it went into another one. It is ours (`locked`)."""
-    Incident.objects.filter(pk=incident.pk).update(ended_at=now, open_key=None, merged_into=into)
+    """It is over, for all that stood in it was `put` into another one. It is ours (`locked`)."""
+    over = {"ended_at": now, "open_key": None, "merged_into": into}
+    Incident.objects.filter(pk=incident.pk).update(**over, **dict.fromkeys(COUNTED, 0))
 
 
 def settle(incident: Incident) -> None:
-    """Span and nodes of an incident, read anew from the verdicts that stand in it."""
+    """Span, counts and nodes of an incident, read anew from the verdicts that stand in it."""
     standing = standing_in(incident)
-    span = standing.order_by().aggregate(first=Min("happened_at"), last=Max("happened_at"))
-    if span["first"] is not None:
-        Incident.objects.filter(pk=incident.pk).update(first_seen_at=span["first"], last_seen_at=span["last"])
+    span = {"first_seen_at": Min("happened_at"), "last_seen_at": Max("happened_at")}
+    read = standing.order_by().aggregate(**span, **COUNTED)
+    Incident.objects.filter(pk=incident.pk).update(**{name: one for name, one in read.items() if one is not None})
     roles = {"culprit", "suspect", "victim"} if incident.shared else {"culprit", "suspect"}
     named = {
         str(one["host"])

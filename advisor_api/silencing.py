@@ -45,16 +45,17 @@ def active_silences(now: datetime) -> QuerySet[Silence]:
 
 def covers(silence: Silence, spoken: Spoken) -> bool:
     """Whether all that a silence names fits. Of several signatures, nodes or partitions none may be another one."""
+    alone = ((silence.signature, spoken.signatures), (silence.partition, spoken.partitions))
+    return may_cover(silence, spoken) and all(found == {wanted} for wanted, found in alone if wanted)
+
+
+def may_cover(silence: Silence, spoken: Spoken) -> bool:
+    """Whether cluster, fingerprint and nodes fit, so that it is for signatures and partitions to say."""
     if silence.cluster.name != spoken.cluster:
         return False
     if silence.fingerprint and silence.fingerprint not in spoken.fingerprints:
         return False
-    alone = (
-        (silence.signature, spoken.signatures),
-        (silence.node, spoken.nodes),
-        (silence.partition, spoken.partitions),
-    )
-    return all(found == {wanted} for wanted, found in alone if wanted)
+    return not silence.node or spoken.nodes == {silence.node}
 
 
 def silence(  # all of it is compulsory

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from datetime import datetime, timedelta
 
 from django.contrib.auth.models import User
-from django.db import connection, models
+from django.db import connection, models, transaction
 
 from advisor_api.models import Advice, ControllerLease, Exclusion, JobReport, Pause, PolicyVersion, Sequence
 from advisor_api.notification_models import Delivery, NotificationRoute
@@ -20,6 +20,7 @@ from advisor_api.silence_models import Silence
 from benchmarks.long_trail import copy_tile, fill_trail
 from console.models import SavedView
 from detectors.choice_models import IncidentChoice
+from detectors.incident_counts import count_anew
 from detectors.models import Anomaly, Excerpt, Incident, IncidentNode, Observation, Stay, Verdict
 from schedulers.states import JobState
 from workloads.mode import Mode
@@ -42,6 +43,8 @@ def fill(jobs: int, events: int, now: datetime) -> User:
     _jobs(clusters, min(jobs, TILE), now, chance)
     _failures(clusters, now, chance)
     copy_tile(jobs // TILE - 1)
+    with transaction.atomic():
+        count_anew(Incident.objects.values_list("pk", flat=True))
     person = User.objects.create_superuser("admin", password=None)
     _by_people(clusters, person, now)
     fill_trail(events, now)

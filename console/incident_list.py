@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from django.db.models import Exists, F, OuterRef, Q, QuerySet, Window
+from django.db.models import Exists, F, OuterRef, Q, QuerySet, Subquery, Window
 from django.db.models.functions import Lower, RowNumber
 
 from advisor_api.incident_view import SeenIncident, seen_incidents
@@ -99,7 +99,7 @@ def silences_of(incidents: Iterable[Incident], now: datetime) -> Mapping[int, Si
     if not holding:
         return {}
     found = {}
-    for key, spoken in of_incidents(opened).items():
+    for key, spoken in of_incidents(opened, holding).items():
         by = next((one for one in holding if covers(one, spoken)), None)
         if by is not None:
             found[key] = by
@@ -155,13 +155,13 @@ def _silenced(opened: QuerySet[Incident], now: datetime) -> list[int]:
 
 
 def _attempts(keys: Sequence[int]) -> Mapping[int, list[Verdict]]:
-    """The newest verdicts of each, with attempt and job."""
-    place = Window(RowNumber(), partition_by=F("incident"), order_by=(F("happened_at").desc(), F("pk").desc()))
-    standing = Verdict.objects.filter(incident__in=keys, newer=None).annotate(place=place).filter(place__lte=NAMED)
+    """The newest verdicts of each, with attempt and job: each is one step into an index, however many there are."""
+    own = Verdict.objects.filter(incident=OuterRef("pk"), newer=None).order_by("-happened_at", "-pk")
+    places = [Subquery(own.values("pk")[n : n + 1]) for n in range(NAMED)]
+    named = Incident.objects.filter(pk__in=keys).order_by().values_list(*places)
+    newest = Verdict.objects.filter(pk__in=[one for row in named for one in row if one is not None])
     found: dict[int, list[Verdict]] = defaultdict(list)
-    # The places are given out over keys alone: an incident may hold thousands of these rows, with their jobs.
-    newest = Verdict.objects.filter(pk__in=standing.order_by().values("pk")).select_related("attempt__job")
-    for row in newest.defer("body", "implicated").order_by("-happened_at", "-pk"):
+    for row in newest.select_related("attempt__job").defer("body", "implicated").order_by("-happened_at", "-pk"):
         found[row.incident_id or 0].append(row)
     return found
 

@@ -48,5 +48,6 @@ def covered_by(silence: Silence) -> Covered:
     """What it would cover. Four queries."""
     opened = Incident.objects.filter(cluster=silence.cluster, ended_at=None)
     newest = {one.pk: one for one in opened.order_by("-last_seen_at")[:COVERED]}
-    fits = [newest[key] for key, spoken in of_incidents(list(newest)).items() if covers(silence, spoken)]
+    found = of_incidents(list(newest), [silence])
+    fits = [newest[key] for key, spoken in found.items() if covers(silence, spoken)]
     return Covered(len(fits), tuple(fits[:NAMED]))

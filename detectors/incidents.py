@@ -23,6 +23,7 @@ from detectors.attribution.sharing import CASCADE
 from detectors.catalogue.kind import AnomalyKind
 from detectors.catalogue.layer import Layer
 from detectors.chosen import chosen_place, follow, is_chosen
+from detectors.incident_counts import count_anew
 from detectors.models import Incident, IncidentNode, Verdict
 from workloads.models import Attempt
 from workloads.subjects import subject_of
@@ -250,6 +251,7 @@ def _ended(incidents: list[Incident], why: str, now: datetime) -> list[Entry]:
             pk=incident.pk, open_key=incident.open_key, ended_at=None, last_seen_at=incident.last_seen_at
         )
         if still.update(ended_at=now, open_key=None):
+            count_anew([incident.pk])  # the user of a job that a client reported may have become known since
             entries.append(
                 Entry(
                     type=EventType.INCIDENT,

@@ -38,6 +38,7 @@ from detectors.found import finding_of
 from detectors.health_facts import health_of
 from detectors.holds import KEY as HOLD
 from detectors.holds import note_hold
+from detectors.incident_counts import count_stored
 from detectors.incidents import join, leave, look_again
 from detectors.models import Anomaly, Observation, Verdict
 from detectors.own_part import own_part
@@ -112,6 +113,7 @@ def _store(attempt: Attempt, judgement: Judgement, latest: Verdict | None, now: 
     Attempt.objects.filter(pk=attempt.pk).update(changed_at=now)
     incident, joined = join(attempt, judgement, latest, now)
     verdict = Verdict.objects.create(**_row(attempt, judgement, latest, now), incident=incident)
+    count_stored(verdict, latest)
     left = leave(latest, now) if latest is not None and latest.incident_id != verdict.incident_id else []
     if attempt.ended_at is not None or judgement.kind is AnomalyKind.HANG:
         settle(attempt, died_on=judgement.died_on, blamed=judgement.blamed, now=now)

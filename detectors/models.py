@@ -204,8 +204,8 @@ class Anomaly(models.Model):
 class Incident(models.Model):
     """Failures that belong together: the same cause on several attempts, jobs, users or nodes (section 4.19).
 
-    Its attempts are those whose newest verdict points here. `open_key` is what joins: unique while it is open, and
-    nothing once it has ended.
+    Its attempts are those whose newest verdict points here; how many, `detectors.incident_counts` keeps here.
+    `open_key` is what joins: unique while it is open, and nothing once it has ended.
     """
 
     uuid = models.UUIDField(default=uuid.uuid4, unique=True, editable=False)
@@ -224,6 +224,9 @@ class Incident(models.Model):
     acknowledged_at = models.DateTimeField(null=True, blank=True)
     acknowledged_by = models.CharField(max_length=150, blank=True, default="")
     version = models.PositiveIntegerField(default=1, help_text="Rises with everything that a person does to it.")
+    attempt_count = models.PositiveIntegerField(default=0)
+    job_count = models.PositiveIntegerField(default=0)
+    user_count = models.PositiveIntegerField(default=0, help_text="By name.")
 
     class Meta:
         ordering = ("-last_seen_at", "-id")
@@ -312,6 +315,7 @@ class Verdict(models.Model):
         indexes = (
             models.Index(fields=("happened_at",), name="verdict_by_time"),
             models.Index(fields=("signature",), name="verdict_by_signature"),
+            models.Index(fields=("incident", "happened_at"), name="verdict_by_incident"),
         )
 
     def __str__(self) -> str:

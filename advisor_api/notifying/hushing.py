@@ -32,7 +32,7 @@ def silences_over(things: Sequence[Thing], now: datetime) -> dict[Thing, Silence
     asked = [thing for thing in things if thing.cluster in places]
     if not asked:
         return {}
-    spoken = _spoken(asked)
+    spoken = _spoken(asked, holding)
     found = {}
     for thing in asked:
         about = spoken.get(thing) or Spoken(thing.cluster, nodes=frozenset(filter(None, (thing.node,))))
@@ -57,12 +57,12 @@ def hush(route: NotificationRoute, things: Sequence[tuple[Thing, Silence]], now:
         ToldSubject.objects.bulk_create(told, batch_size=500)
 
 
-def _spoken(things: Sequence[Thing]) -> dict[Thing, Spoken]:
+def _spoken(things: Sequence[Thing], holding: Sequence[Silence]) -> dict[Thing, Spoken]:
     ids = {UUID(thing.job) for thing in things if thing.job}
     attempts = of_attempts(ids) if ids else {}
     named = {thing.incident for thing in things if thing.incident}
     keys = {str(uid): pk for pk, uid in Incident.objects.filter(uuid__in=named).values_list("pk", "uuid")}
-    incidents = of_incidents(list(keys.values())) if keys else {}
+    incidents = of_incidents(list(keys.values()), holding) if keys else {}
     found = {}
     for thing in things:
         if thing.incident in keys:

@@ -604,6 +604,9 @@ class Migration(migrations.Migration):
                         default=1, help_text="Rises with everything that a person does to it."
                     ),
                 ),
+                ("attempt_count", models.PositiveIntegerField(default=0)),
+                ("job_count", models.PositiveIntegerField(default=0)),
+                ("user_count", models.PositiveIntegerField(default=0, help_text="By name.")),
                 (
                     "cluster",
                     models.ForeignKey(
@@ -636,6 +639,10 @@ class Migration(migrations.Migration):
         migrations.AddIndex(
             model_name="verdict",
             index=models.Index(fields=["signature"], name="verdict_by_signature"),
+        ),
+        migrations.AddIndex(
+            model_name="verdict",
+            index=models.Index(fields=["incident", "happened_at"], name="verdict_by_incident"),
         ),
         migrations.AddField(
             model_name="incidentnode",

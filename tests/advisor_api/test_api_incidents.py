@@ -6,6 +6,7 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
+from detectors.incident_counts import count_anew, count_stored
 from detectors.models import Incident, IncidentNode, Verdict
 from tests.advisor_api.conftest import Api
 from tests.advisor_api.world import a_job, a_verdict, an_attempt
@@ -30,6 +31,7 @@ def struck(incident: Incident, number: int) -> Verdict:
     """A verdict on a job, in an incident."""
     verdict = a_verdict(an_attempt(a_job(incident.cluster, number)))
     Verdict.objects.filter(pk=verdict.pk).update(incident=incident)
+    count_anew([incident.pk])
     return Verdict.objects.get(pk=verdict.pk)
 
 
@@ -64,7 +66,7 @@ def test_one_with_its_attempts_and_nodes(api: Api) -> None:
 def test_a_superseded_verdict_counts_no_more(api: Api) -> None:
     incident, other = an_incident(api.cluster, "a"), an_incident(api.cluster, "b")
     verdict = struck(incident, 1)
-    a_verdict(verdict.attempt, supersedes=verdict, incident=other)
+    count_stored(a_verdict(verdict.attempt, supersedes=verdict, incident=other), verdict)
     assert api.get(f"/v1/incidents/{incident.uuid}").json["attempts"] == []
     assert api.get(f"/v1/incidents/{other.uuid}").json["incident"]["attempts"] == 1
 

@@ -236,7 +236,7 @@ STILL: dict[type[Model], dict[str, str]] = {
     Incident: {
         ONCE: "uuid cluster",
         BESIDE: "fingerprint layer sentence shared acknowledged_by version",
-        SPAN: "first_seen_at last_seen_at",
+        SPAN: "first_seen_at last_seen_at attempt_count job_count user_count",
     },
     Verdict: {
         ONCE: "uuid attempt supersedes speed kind layer signature fingerprint sentence evidence_status confidence "

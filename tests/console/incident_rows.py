@@ -4,6 +4,7 @@ from datetime import datetime, timedelta
 
 from django.contrib.auth.models import Permission, User
 
+from detectors.incident_counts import count_anew
 from detectors.models import Incident, IncidentNode, Verdict
 from tests.console import sample
 from workloads.models import Cluster
@@ -60,6 +61,7 @@ def make_failures(
             )
         )
         IncidentNode.objects.get_or_create(incident=incident, node=f"n0{n % 6 + 1}")
+    count_anew([incident.pk])
     return made
 
 

@@ -24,6 +24,7 @@ from detectors.attribution.evidence_status import EvidenceStatus
 from detectors.catalogue.kind import AnomalyKind
 from detectors.catalogue.layer import Layer
 from detectors.catalogue.role import Role
+from detectors.incident_counts import count_anew
 from detectors.models import Anomaly, Excerpt, Feed, Incident, IncidentNode, Verdict
 from schedulers.states import JobState
 from workloads.mode import Mode
@@ -264,6 +265,7 @@ def _incident(verdict: Verdict, failed: datetime, cluster: Cluster) -> None:
     IncidentNode.objects.create(incident=incident, node="n03")
     incident.notes.create(text="The board is swapped.\nTicket 813.", author="operator", at=failed)
     Verdict.objects.filter(pk=verdict.pk).update(incident=incident, fingerprint=incident.fingerprint)
+    count_anew([incident.pk])
 
 
 def _advice(verdict: Verdict, failed: datetime, cluster: Cluster) -> None:

@@ -10,6 +10,7 @@ from pytest_django import DjangoAssertNumQueries
 
 from advisor_api.models import Exclusion
 from advisor_api.silence_models import Silence
+from detectors.incident_counts import count_anew
 from detectors.models import Incident, IncidentNode, Verdict
 from tests.console.incident_rows import make_incident
 from tests.console.sample import HOSTILE, Sample
@@ -26,6 +27,7 @@ def shared(rows: Sample, now: datetime) -> Incident:
     """A shared cause that the recovered job belongs to, and an exclusion made before that was known."""
     incident = an_incident(rows, now, shared=True)
     Verdict.objects.filter(attempt__job=rows.recovered).update(incident=incident)
+    count_anew([incident.pk])
     IncidentNode.objects.create(incident=incident, node="n03")
     Exclusion.objects.all().delete()
     Exclusion.objects.create(

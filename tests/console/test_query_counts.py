@@ -23,6 +23,7 @@ from console.models import SavedView
 from console.rendering import bodies
 from console.urls import urlpatterns
 from detectors.choice_models import IncidentChoice
+from detectors.incident_counts import count_anew
 from detectors.models import Incident, Verdict
 from tests.console import sample
 from tests.console.sample import JobState, Sample
@@ -48,6 +49,7 @@ def everything(rows: Sample, now: datetime) -> User:
         for key in "ab"
     )  # fmt: skip
     Verdict.objects.update(incident=one)
+    count_anew([one.pk])
     IncidentChoice.objects.create(
         cluster=rows.cluster, deed="merge", source=one, target=two, source_key="a", target_key="b", reason="r",
         made_by="o", made_at=now,

@@ -22,6 +22,7 @@ from audit.models import AuditEvent  # noqa: E402
 from detectors.judging import judge  # noqa: E402
 from detectors.models import Anomaly, Incident, Stay, Verdict  # noqa: E402
 from schedulers.states import JobState  # noqa: E402
+from tests.detectors.incident_truth import miscounted  # noqa: E402
 from tests.detectors.rows import again, make_attempt, make_cluster  # noqa: E402
 from workloads.models import Attempt, Job  # noqa: E402
 
@@ -35,7 +36,7 @@ def one_cause(attempts: int) -> list[Attempt]:
     made = []
     for number in range(attempts):
         job = Job.objects.create(
-            cluster=cluster, number=number + 1, name="t", user="u", created_at=now, seen_at=now
+            cluster=cluster, number=number + 1, name="t", user=f"u{number % 3}", created_at=now, seen_at=now
         )
         values = {"state": JobState.FAILED.value, "nodes": [f"n{number}"], "ended_at": now, "judge_due_at": now}
         attempt = make_attempt(cluster, job, started_at=now - timedelta(hours=1), **values)
@@ -92,6 +93,7 @@ def main() -> None:
                 - Incident.objects.count(),
                 "still due": Attempt.objects.filter(judge_due_at__lte=timezone.now()).count(),
                 "stays": Stay.objects.filter(attempt__in=attempts).count(),
+                "miscounted": miscounted(),
                 "nodes": Incident.objects.get(ended_at=None).nodes.count(),
                 "errors": [one for one in errors if "lock" not in one.lower()],
             }

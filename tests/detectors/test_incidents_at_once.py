@@ -16,6 +16,7 @@ def test_one_cause_is_one_incident_whoever_is_first(database: str, tmp_path: Pat
         "opened": 0,
         "still due": 0,
         "stays": 8,
+        "miscounted": [],
         "nodes": 8,
         "errors": [],
     }

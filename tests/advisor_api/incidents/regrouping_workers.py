@@ -29,6 +29,7 @@ from detectors.choice_models import IncidentChoice  # noqa: E402
 from detectors.judging import judge  # noqa: E402
 from detectors.models import Anomaly, Incident, Verdict  # noqa: E402
 from schedulers.states import JobState  # noqa: E402
+from tests.detectors.incident_truth import miscounted  # noqa: E402
 from tests.detectors.rows import again, make_attempt, make_cluster  # noqa: E402
 from workloads.models import Attempt, Cluster, Job  # noqa: E402
 
@@ -36,13 +37,14 @@ TURNS = 4
 PEOPLE = 3
 
 
-def failures(cluster: Cluster, mark: str, number: int) -> list[Attempt]:
+def failures(cluster: Cluster, mark: str, jobs: int) -> list[Attempt]:
     """Attempts of as many jobs that fail by one cause, far apart so that it is no shared one."""
     made = []
-    for _number in range(number):
-        at = timezone.now() - timedelta(minutes=17 * Job.objects.count())
+    for _job in range(jobs):
+        number = Job.objects.count() + 1
+        at = timezone.now() - timedelta(minutes=17 * number)
         job = Job.objects.create(
-            cluster=cluster, number=Job.objects.count() + 1, name="t", user="u", created_at=at, seen_at=at
+            cluster=cluster, number=number, name="t", user=f"u{number % 3}", created_at=at, seen_at=at
         )
         values = {"state": JobState.FAILED.value, "nodes": [f"n{job.number}"], "ended_at": at, "judge_due_at": at}
         attempt = make_attempt(cluster, job, started_at=at - timedelta(hours=1), **values)
@@ -152,6 +154,7 @@ def main() -> None:
         "open": Incident.objects.filter(ended_at=None).count(),
         "acknowledged": AuditEvent.objects.filter(action="acknowledged").count(),
         "still due": Attempt.objects.filter(judge_due_at__lte=timezone.now()).count(),
+        "miscounted": miscounted(),
         "errors": errors,
     }
     print(json.dumps(told))

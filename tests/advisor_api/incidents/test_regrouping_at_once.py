@@ -19,5 +19,6 @@ def test_one_wins_and_no_worker_undoes_it(database: str, tmp_path: Path) -> None
         "open": 2,
         "acknowledged": 1,
         "still due": 0,
+        "miscounted": [],
         "errors": [],
     }
