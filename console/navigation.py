@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 
 from django.urls import reverse
+from django.utils.functional import Promise
+from django.utils.translation import gettext_lazy as _
 
 
 @dataclass(frozen=True)
@@ -14,7 +16,7 @@ class Place:
     """
 
     page: str
-    label: str
+    label: Promise
     key: str
     within: tuple[str, ...] = ()
 
@@ -34,26 +36,26 @@ OF_INCIDENTS = (
     *("incident-undo", "silences", "silence-new", "silence-end"),
 )
 PLACES = (
-    Place("overview", "Overview", "o"),
-    Place("jobs", "Jobs", "j", ("job", "newest-job", "log-copy", "job-log", "job-logs")),
-    Place("incidents", "Incidents", "i", OF_INCIDENTS),
-    Place("approvals", "Approvals", "a", ("approval", "approvals-together")),
-    Place("nodes", "Nodes", "n", ("node", "node-exclude", "node-lift", "exclusion-undo")),
+    Place("overview", _("Overview"), "o"),
+    Place("jobs", _("Jobs"), "j", ("job", "newest-job", "log-copy", "job-log", "job-logs")),
+    Place("incidents", _("Incidents"), "i", OF_INCIDENTS),
+    Place("approvals", _("Approvals"), "a", ("approval", "approvals-together")),
+    Place("nodes", _("Nodes"), "n", ("node", "node-exclude", "node-lift", "exclusion-undo")),
     Place(
-        "clusters", "Clusters", "c", ("cluster", "cluster-mode", "cluster-signals", "cluster-pause", "pause-end")
+        "clusters", _("Clusters"), "c", ("cluster", "cluster-mode", "cluster-signals", "cluster-pause", "pause-end")
     ),
-    Place("audit", "Audit", "u", ("audit-event",)),
-    Place("policy", "Policy", "p", ("policy-replay", "policy-versions", "policy-compare")),
+    Place("audit", _("Audit"), "u", ("audit-event",)),
+    Place("policy", _("Policy"), "p", ("policy-replay", "policy-versions", "policy-compare")),
 )
 MORE = (
-    Place("notifications", "Notifications", "m", ("notification",)),
-    Place("api", "Advisor API", "v"),
+    Place("notifications", _("Notifications"), "m", ("notification",)),
+    Place("api", _("Advisor API"), "v"),
 )
 
 
 def entries(places: tuple[Place, ...], here: str) -> list[Entry]:
     """The menu, as seen from the address named `here`."""
     return [
-        Entry(place.label, reverse(place.page), place.key, here == place.page or here in place.within)
+        Entry(str(place.label), reverse(place.page), place.key, here == place.page or here in place.within)
         for place in places
     ]
