@@ -12,12 +12,13 @@ from advisor_api.notification_models import Delivery
 from advisor_api.notifying.hushing import silences_over
 from advisor_api.notifying.subjects import things_of
 from advisor_api.refusals import Bad, Stale
+from advisor_api.silence_facts import of_incidents
 from advisor_api.silence_models import Silence
 from advisor_api.silencing import Spoken, covers, end_silence, silence
 from audit.event_type import EventType
 from audit.level import Level
 from audit.models import AuditEvent
-from detectors.models import Incident, Verdict
+from detectors.models import Incident, IncidentNode, Verdict
 from tests.advisor_api.notifying.world import a_route, an_event, blind, tell
 from tests.advisor_api.world import NOW, OPERATOR, a_cluster, a_job, a_verdict, an_attempt, culprit
 from workloads.models import Cluster
@@ -90,6 +91,44 @@ class TestWhatFits:
         silenced(cluster, partition="main")
         tell(blind(an_attempt(a_job(cluster))))
         assert outcomes() == [("silenced", 1)]
+
+    @pytest.mark.parametrize(
+        ("named", "fits"),
+        [
+            ({"fingerprint": "f-all"}, "ab"),
+            ({"node": "n03"}, "a"),
+            ({"signature": "xid.48"}, "a"),
+            ({"signature": "xid.79"}, ""),
+            ({"partition": "main"}, "a"),
+            ({"partition": "debug"}, ""),
+            ({"fingerprint": "f-all", "partition": "main"}, "a"),
+            ({"fingerprint": "f-none", "partition": "main"}, ""),
+            ({"node": "n03", "signature": "xid.48", "partition": "main"}, "a"),
+            ({"node": "n04", "signature": "xid.48"}, ""),
+        ],
+    )
+    def test_what_stands_in_an_incident_must_fit(self, named: dict[str, str], fits: str) -> None:
+        """`a` holds one signature, node and partition, `b` two of each, `c` nothing."""
+        cluster = a_cluster()
+        rows = {
+            key: Incident.objects.create(
+                cluster=cluster, open_key=key, fingerprint="f-empty" if key == "c" else "f-all", layer="unknown",
+                sentence=key, first_seen_at=NOW, last_seen_at=NOW,
+            )
+            for key in "abc"
+        }  # fmt: skip
+        of_a, of_b, also = a_job(cluster, 1), a_job(cluster, 2), a_job(cluster, 3, partition="main,debug")
+        old = a_verdict(an_attempt(of_a), incident=rows["a"], signature="xid.79")
+        a_verdict(old.attempt, incident=rows["a"], supersedes=old)
+        a_verdict(an_attempt(of_b), incident=rows["b"])
+        a_verdict(an_attempt(also), incident=rows["b"], signature="xid.79")
+        for key, node in (("a", "n03"), ("b", "n03"), ("b", "n04")):
+            IncidentNode.objects.create(incident=rows[key], node=node)
+        one = Silence(cluster=cluster, **named)
+        other = Silence(cluster=a_cluster("elsewhere"), signature="xid.48", partition="main")
+        found = of_incidents([row.pk for row in rows.values()], [other, one])
+        assert "".join(key for key, row in rows.items() if covers(one, found[row.pk])) == fits
+        assert not any(covers(other, spoken) for spoken in found.values())
 
     def test_an_incident_and_the_attempts_in_it(self) -> None:
         a_route()
