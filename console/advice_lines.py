@@ -1,6 +1,6 @@
 """What does an advice say in one line, and may it be acted on?"""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -15,10 +15,11 @@ from advisor_api.policy.advice_state import MOVES, AdviceState
 from advisor_api.policy.operation import Operation
 from advisor_api.policy.reconciliation_reason import ReconciliationReason
 from console.cluster_rows import pauses_of
-from workloads.models import Cluster, Job
+from workloads.models import Attempt, Cluster, Job
 
 OPEN = [state.value for state in AdviceState if MOVES[state]]
 ADVICE_SHOWN = 25
+LONG = ("trace", "facts", "judged_by", "verdict__body")  # what a line alone does not show
 
 
 @dataclass(frozen=True)
@@ -65,13 +66,19 @@ def open_advice(now: datetime, only: Cluster | None = None, state: AdviceState |
 
 def advice_to_come(now: datetime, limit: int) -> list[AdviceLine]:
     """Open advice that is not over, of all clusters, what is wanted soonest first."""
-    rows = _rows().filter(state__in=OPEN, expires_at__gt=now).defer("trace", "facts", "judged_by", "verdict__body")
+    rows = _rows().filter(state__in=OPEN, expires_at__gt=now).defer(*LONG)
     return _lines(rows.order_by("not_before", "id")[:limit], now, rules=False)
 
 
 def advice_on(job: Job, now: datetime) -> list[AdviceLine]:
-    """All advice on the attempts of one job in its order."""
-    return _lines(_rows().filter(attempt__job=job).order_by("-id")[:ADVICE_SHOWN], now)[::-1]
+    """The newest advice on the attempts of one job in its order, without the rules that were looked at."""
+    rows = _rows().filter(attempt__job=job).defer(*LONG)
+    return _lines(rows.order_by("-id")[:ADVICE_SHOWN], now, rules=False)[::-1]
+
+
+def advice_in_full(attempts: Iterable[Attempt], now: datetime) -> list[AdviceLine]:
+    """The newest advice on these attempts in its order, with the rules."""
+    return _lines(_rows().filter(attempt__in=list(attempts)).order_by("-id")[:ADVICE_SHOWN], now)[::-1]
 
 
 def advice_by_key(pk: int, now: datetime) -> AdviceLine | None:

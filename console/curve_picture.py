@@ -7,7 +7,7 @@ from statistics import median
 from typing import Any
 
 from console.job_rows import end_of, state_of
-from console.job_series import Curve, Curves, Measure, moment
+from console.job_series import FEW_POINTS, Curve, Curves, Measure
 from console.job_window import Window
 from console.series import Point, thinned
 from console.time_axis import Axis, Tick, axis_of, ticks
@@ -139,11 +139,11 @@ def _picture(curves: Curves, measure: Measure, axis: Axis, factor: float) -> Pic
     top = min(highest, CUT_AT * usual) or 1.0
     bands = [(attempt, band(attempt, measure, factor)) for attempt, _curve in told]
     top = max([top, *(high for _attempt, found in bands if found for high in found[1:])]) * 1.05
-    most = max(20, POINTS_DRAWN // len(told))
+    most = POINTS_DRAWN // len(told)
     lines = [
         Line(_points(piece, axis, top), attempt.index % COLOURS)
         for attempt, curve in told
-        for piece in thinned(curve.pieces, most)
+        for piece in (thinned(curve.pieces, most) if most > FEW_POINTS else curve.few)
     ]
     boxes = [_box(attempt, found, axis, top) for attempt, found in bands if found]
     starts = [axis.x(attempt.started_at) for attempt, _curve in told if attempt.started_at]
@@ -160,7 +160,7 @@ def _apart(places: Sequence[float]) -> tuple[float, ...]:
 
 
 def _points(piece: Sequence[Point], axis: Axis, top: float) -> str:
-    pairs = [(axis.x(moment(point.at)) * WIDTH / 100, _y(point.value, top)) for point in piece]
+    pairs = [(axis.x_of(point.at) * WIDTH / 100, _y(point.value, top)) for point in piece]
     if len(pairs) == 1:  # a point alone is a short line
         pairs.append((pairs[0][0] + 1, pairs[0][1]))
     return " ".join(f"{x:.1f},{y:.1f}" for x, y in pairs)

@@ -22,8 +22,10 @@ def visible(text: object, limit: int = LINE_LIMIT) -> str:
 
 def visible_html(text: object, limit: int = LINE_LIMIT) -> SafeString:
     """Like `visible`, escaped, with the stand-ins set apart as `<span class="stand-in">`."""
-    shown = []
-    for strange, parts in groupby(visible_text.visible_parts(str(text), limit), key=lambda pair: pair[1]):
+    whole, shown = str(text), []
+    if visible_text.is_plain(whole, limit):
+        return conditional_escape(whole)
+    for strange, parts in groupby(visible_text.visible_parts(whole, limit), key=lambda pair: pair[1]):
         joined = conditional_escape("".join(part for part, _ in parts))
         shown.append(f'<span class="stand-in">{joined}</span>' if strange else joined)
     return mark_safe("".join(shown))  # noqa: S308  # every part was escaped above

@@ -93,6 +93,7 @@ def of_split(incident: Incident, moved: Collection[Verdict], now: datetime) -> l
 def of_undo(choice: IncidentChoice) -> list[Meaning]:
     """What taking a choice back would do. Reads `choice.source` and `choice.target`."""
     source, target = _named(choice.source), _named(choice.target)
+    after: tuple[str, ...]
     if choice.target.ended_at is not None:
         after = (f"Nothing moves: {target} is over, and what it has stays in it.",)
     elif choice.deed == Deed.MERGE.value:

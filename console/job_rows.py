@@ -6,6 +6,7 @@ from typing import NamedTuple, TypeVar
 
 from django.db.models import Count, Q, QuerySet
 
+from advisor_api.models import Advice
 from audit.event_type import EventType
 from audit.models import AuditEvent
 from console.job_window import WHOLE, Window
@@ -19,12 +20,18 @@ from workloads.models import Attempt, Checkpoint, Cluster, Job, ProgressPoint
 from workloads.opt_in import read_stored
 
 ATTEMPTS_SHOWN = 30
+ATTEMPTS_TOLD = 12  # with all that is known of each
 LANES_SHOWN = 300
 EVENTS_SHOWN = 150
 MARKS_READ = 5000
 CHECKPOINTS_SHOWN = 300
 ANOMALIES_SHOWN = 60
+SYMPTOMS_TOLD = 3000
 POINTS_SHOWN = 240
+DRAWN = (
+    "index", "state", "submitted_at", "started_at", "ended_at", "changed_at", "first_step", "last_step",
+    "last_checkpoint_step", "baseline_step_seconds",
+)  # fmt: skip
 
 Row = TypeVar("Row", Anomaly, Excerpt, ProviderQuestion)
 
@@ -41,15 +48,28 @@ class ToldEvent(NamedTuple):
 
 def attempts_of(job: Job, most: int = ATTEMPTS_SHOWN, window: Window = WHOLE) -> list[Attempt]:
     """The newest attempts in their order, of a window those that ran in it; each knows `job` without a query."""
+    return _knowing(job, _in_window(job, window).order_by("-index")[:most])
+
+
+def attempts_drawn(job: Job, window: Window = WHOLE) -> list[Attempt]:
+    """What pictures need of the newest attempts, in their order: hundreds of them."""
+    return _knowing(job, _in_window(job, window).only(*DRAWN).order_by("-index")[:LANES_SHOWN])
+
+
+def _in_window(job: Job, window: Window) -> QuerySet[Attempt]:
     rows = Attempt.objects.filter(job=job)
     if window.end is not None:
         rows = rows.filter(Q(started_at=None) | Q(started_at__lte=window.end))
     if window.start is not None:
         rows = rows.filter(Q(ended_at=None) | Q(ended_at__gte=window.start))
-    newest = list(rows.order_by("-index")[:most])
-    for attempt in newest:
+    return rows
+
+
+def _knowing(job: Job, newest: QuerySet[Attempt]) -> list[Attempt]:
+    found = list(newest)
+    for attempt in found:
         attempt.job = job
-    return newest[::-1]
+    return found[::-1]
 
 
 def events_of(job: Job, cluster: Cluster, window: Window = WHOLE) -> list[AuditEvent]:
@@ -109,15 +129,27 @@ def checkpoints_saved(job: Job, cluster: Cluster, window: Window = WHOLE) -> dic
     return {index: tuple(sorted(some, key=lambda one: one.at)) for index, some in found.items()}
 
 
+def advised_in(attempts: Iterable[Attempt]) -> set[int]:
+    """Attempts on which advice was given."""
+    return set(Advice.objects.filter(attempt__in=list(attempts)).order_by().values_list("attempt", flat=True))
+
+
+def symptoms_told(attempts: Iterable[Attempt]) -> dict[int, str]:
+    """The newest symptom of each attempt, in its sentence."""
+    rows = Anomaly.objects.filter(attempt__in=list(attempts)).order_by("id")
+    return dict(rows.values_list("attempt", "sentence")[:SYMPTOMS_TOLD])
+
+
 def anomalies_of(attempts: Iterable[Attempt]) -> dict[int, list[Anomaly]]:
     """Anomalies by attempt, as they happened."""
     rows = Anomaly.objects.filter(attempt__in=list(attempts)).order_by("-id")[:ANOMALIES_SHOWN]
     return _by_attempt(sorted(rows, key=lambda row: (row.happened_at, row.pk)))
 
 
-def verdicts_of(attempts: Iterable[Attempt]) -> dict[int, Verdict]:
-    """The newest verdict of each attempt."""
+def verdicts_of(attempts: Iterable[Attempt], *, whole: bool = True) -> dict[int, Verdict]:
+    """The newest verdict of each attempt; not `whole`: without its long JSON."""
     rows = Verdict.objects.filter(attempt__in=list(attempts)).order_by("id")
+    rows = rows if whole else rows.defer("body", "implicated")
     return {row.attempt_id: row for row in rows}
 
 

@@ -8,6 +8,7 @@ from collections import OrderedDict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import cached_property
 from threading import Lock
 
 from console.job_window import Window
@@ -19,6 +20,7 @@ POINTS_READ = 60_000  # of all attempts, the newest; a busy day of a job at a po
 POINTS_OF_ONE = 2_000  # shown of one attempt and measure
 POINTS_OF_ALL = 12_000  # shown of one measure; each attempt has `POINTS_AT_LEAST` whatever the others have
 POINTS_AT_LEAST = 60
+FEW_POINTS = 8  # its least and greatest are among them
 KEPT_POINTS = 100_000
 
 
@@ -42,6 +44,11 @@ class Curve:
 
     pieces: tuple[Sequence[Point], ...] = ()
     told: Told | None = None
+
+    @cached_property
+    def few(self) -> Sequence[Sequence[Point]]:
+        """As much of it as is seen where hundreds of curves stand side by side."""
+        return thinned(self.pieces, FEW_POINTS)
 
 
 @dataclass(frozen=True)

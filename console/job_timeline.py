@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from console.job_rows import ToldEvent, end_of, state_of
-from console.job_window import WHOLE, Window, around
+from console.job_window import SHORTEST, WHOLE, Window, around
 from console.mark_kind import MARKED, MarkKind
 from console.timeline import Happening, Run, Saved, Timeline, lay_out
 from schedulers.words import Word
@@ -43,6 +43,17 @@ def job_timeline(
     return lay_out(runs, happenings, now, window)
 
 
+def window_of(attempt: Attempt) -> Window:
+    """A stretch of time that holds all of an attempt."""
+    return _run(attempt, ()).window
+
+
+def window_before(attempt: Attempt) -> Window:
+    """The stretch of time before an attempt."""
+    begun = attempt.started_at or attempt.submitted_at
+    return WHOLE if begun is None else Window(None, begun - SHORTEST)
+
+
 def anchor_of(event: int) -> str:
     """The id of an event's line on the page."""
     return f"event-{event}"
@@ -55,7 +66,7 @@ def choices(
     wanted = [("Whole job", WHOLE)]
     begun = [attempt for attempt in attempts if attempt.started_at is not None]
     if begun and len(attempts) > 1:
-        wanted.append(("Newest attempt", _run(begun[-1], ()).window))
+        wanted.append(("Newest attempt", window_of(begun[-1])))
     if recovery is not None:
         failed, over = recovery
         wanted.append(("Newest recovery", around(failed - BESIDE, None if over is None else over + BESIDE)))

@@ -9,6 +9,7 @@ from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from functools import cached_property
 
 FOLDED_FROM = timedelta(minutes=2)  # shorter ones stay as they are
 FOLDED_SHARE = 0.08  # of all that is not empty; what is shorter can be seen beside it
@@ -47,28 +48,43 @@ class Axis:
     end: datetime
     folds: tuple[Stretch, ...] = ()
     fold_seconds: float = 0.0
-    _starts: tuple[datetime, ...] = ()
     _saved: tuple[float, ...] = ()  # seconds that the folds before each one save
 
-    @property
+    @cached_property
     def seconds(self) -> float:
         """What is drawn, in seconds."""
-        return self._place(self.end)
+        return self._place(self._end)
 
     def x(self, at: datetime) -> float:
         """Per cent of the axis, kept within it."""
-        share = self._place(min(max(at, self.start), self.end)) / (self.seconds or 1.0)
+        return self.x_of(at.timestamp())
+
+    def x_of(self, moment: float) -> float:
+        """The same of seconds since 1970: a picture has thousands of points."""
+        share = self._place(min(max(moment, self._start), self._end)) / (self.seconds or 1.0)
         return round(min(1.0, max(0.0, share)) * 100, 3)
 
-    def _place(self, at: datetime) -> float:
-        seconds = (at - self.start).total_seconds()
-        before = bisect_right(self._starts, at) - 1
+    def _place(self, moment: float) -> float:
+        seconds = moment - self._start
+        before = bisect_right(self._folded, moment, key=_begun) - 1 if self._folded else -1
         if before < 0:
             return seconds
-        begun, over = self.folds[before]
-        length = (over - begun).total_seconds()
-        inside = min(1.0, (at - begun).total_seconds() / length)
+        begun, length = self._folded[before]
+        inside = min(1.0, (moment - begun) / length)
         return seconds - self._saved[before] - inside * (length - self.fold_seconds)
+
+    @cached_property
+    def _start(self) -> float:
+        return self.start.timestamp()
+
+    @cached_property
+    def _end(self) -> float:
+        return self.end.timestamp()
+
+    @cached_property
+    def _folded(self) -> tuple[tuple[float, float], ...]:
+        """Begin and length of each fold."""
+        return tuple((begun.timestamp(), (over - begun).total_seconds()) for begun, over in self.folds)
 
     @property
     def stretches(self) -> Iterator[Stretch]:
@@ -78,6 +94,10 @@ class Axis:
             yield begun, start
             begun = end
         yield begun, self.end
+
+
+def _begun(fold: tuple[float, float]) -> float:
+    return fold[0]
 
 
 def axis_of(busy: Iterable[Stretch], start: datetime | None = None, end: datetime | None = None) -> Axis | None:
@@ -109,7 +129,7 @@ def _with(start: datetime, end: datetime, folds: Sequence[Stretch], width: float
     for begun, over in folds:
         sums.append(saved)
         saved += (over - begun).total_seconds() - width
-    return Axis(start, end, tuple(folds), width, tuple(begun for begun, _ in folds), tuple(sums))
+    return Axis(start, end, tuple(folds), width, tuple(sums))
 
 
 def _merged(busy: Iterable[Stretch], start: datetime | None, end: datetime | None) -> list[Stretch]:

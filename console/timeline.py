@@ -6,7 +6,7 @@ moment: a recovery happens within seconds of a run that took hours. Many attempt
 others in narrow lanes, and in a narrow lane all marks of one place are one.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
@@ -19,6 +19,7 @@ SAME_PLACE = 1.0  # per cent within which marks of one kind are one: nobody coul
 MARKS_PER_LANE = 30  # more do not fit side by side: neighbours become one then
 WIDE_LANES = 12  # so many attempts have wide lanes all
 WIDE_AMONG_MANY = 4  # of more attempts only the newest
+LANES_APART = 40  # attempts with a lane of their own; those before share one, whose name leads to their lanes
 LANE_HEIGHT, NARROW_HEIGHT = 58, 24
 AXIS_HEIGHT = 26
 
@@ -125,6 +126,26 @@ class Lane:
     checkpoints: tuple[tuple[float, str], ...]
     marks: tuple[Mark, ...]
     turns: tuple[Mark, ...] = ()
+    earlier: tuple[Run, ...] = ()  # attempts before `run` that share its lane, the newest first
+
+    @property
+    def name(self) -> str:
+        """`Attempt 7`, `Attempts 0 to 7`."""
+        return (
+            f"Attempts {self.earlier[-1].index} to {self.run.index}"
+            if self.earlier
+            else f"Attempt {self.run.index}"
+        )
+
+    @property
+    def title(self) -> str:
+        """How it ended, or how many share the lane."""
+        return f"{len(self.earlier) + 1} attempts" if self.earlier else self.run.title
+
+    @property
+    def window(self) -> Window:
+        """A stretch that holds all of it, with something on both sides."""
+        return Window(self.earlier[-1].window.start, self.run.window.end) if self.earlier else self.run.window
 
     @property
     def narrow(self) -> bool:
@@ -168,10 +189,15 @@ def lay_out(
             own[happening.attempt_index].append(happening)
     lanes, y = [], AXIS_HEIGHT
     many = len(shown) > WIDE_LANES
-    for place, run in enumerate(reversed(shown) if many else shown):
+    ordered = shown[::-1] if many else shown
+    apart = len(ordered) if len(ordered) <= LANES_APART + 1 else LANES_APART
+    for place, run in enumerate(ordered[:apart]):
         wide = not many or place < WIDE_AMONG_MANY
         lanes.append(_lane(run, own[run.index], axis, (y, LANE_HEIGHT if wide else NARROW_HEIGHT), now))
         y += lanes[-1].height
+    if together := ordered[apart:]:
+        lanes.append(_shared(together, own, axis, y, now))
+        y += NARROW_HEIGHT
     folds = tuple(Fold(x := axis.x(a), round(axis.x(b) - x, 3), b - a) for a, b in axis.folds)
     return Timeline(axis, tuple(lanes), ticks(axis), folds, y, len(runs) - len(shown))
 
@@ -196,6 +222,14 @@ def _lane(run: Run, happenings: Sequence[Happening], axis: Axis, place: tuple[in
     checkpoints = tuple((axis.x(min(one.at, run.ended_at or one.at)), one.sentence) for one in run.checkpoints)
     marks = _set(marked, axis, narrow=narrow)
     return Lane(run, y, height, _bars(run, axis, now), checkpoints, marks, () if narrow else turns)
+
+
+def _shared(runs: Sequence[Run], own: Mapping[int, Sequence[Happening]], axis: Axis, y: int, now: datetime) -> Lane:
+    """One lane for many attempts: they do not run at the same time, so that their bars stand side by side."""
+    happened = sorted((one for run in runs for one in own[run.index]), key=lambda one: one.at)
+    marks = _set([one for one in happened if one.kind is not MarkKind.STATE], axis, narrow=True)
+    bars = tuple(bar for run in runs for bar in _bars(run, axis, now) if not bar.waiting)
+    return Lane(runs[0], y, NARROW_HEIGHT, bars, (), marks, earlier=tuple(runs[1:]))
 
 
 def _set(ordered: Sequence[Happening], axis: Axis, *, narrow: bool) -> tuple[Mark, ...]:

@@ -26,7 +26,15 @@ def stand_in(character: str) -> str:
 
 def visible(text: object, limit: int) -> str:
     """The text with every acting character replaced by its stand-in, cut to `limit` characters. Tabs stay."""
-    return "".join(part for part, _strange in visible_parts(str(text), limit))
+    whole = str(text)
+    if is_plain(whole, limit):
+        return whole
+    return "".join(part for part, _strange in visible_parts(whole, limit))
+
+
+def is_plain(text: str, limit: int) -> bool:
+    """Whether it is shown as it is, told without a look at each character: no page has many others."""
+    return len(text) <= limit and text.isascii() and text.isprintable()
 
 
 def visible_parts(text: str, limit: int) -> Iterator[tuple[str, bool]]:

@@ -1,20 +1,17 @@
 """What stands on the page of one job?"""
 
 from advisor_api.pausing import covers
-from console.advice_lines import advice_on, excluded_on, rules_said
+from console.advice_lines import advice_on, excluded_on
 from console.asking import Asked
 from console.cluster_rows import pauses_of
 from console.contexts import Context
 from console.event_times import happened_at
-from console.evidence import judgement_of, quotes_from
 from console.excluded_nodes import exclusions_of
 from console.in_short import in_short
 from console.job_rows import (
-    ATTEMPTS_SHOWN,
+    ATTEMPTS_TOLD,
     EVENTS_SHOWN,
-    anomalies_of,
     attempts_of,
-    corrections_of,
     end_of,
     events_of,
     excerpts_of,
@@ -22,18 +19,17 @@ from console.job_rows import (
     logs_told,
     place_of,
     points_of,
-    questions_on,
     run_time,
     state_of,
     throughput_of,
     verdicts_of,
     wishes_of,
 )
-from console.job_timeline import anchor_of
+from console.job_stories import stories_of
+from console.job_timeline import anchor_of, window_before
 from console.mark_kind import MARKED, MarkKind
-from console.recovery import failure_before, sequence_of, sequences_of, stations_of
+from console.recovery import failure_before, sequences_of
 from console.sparkline import sparkline
-from detectors.catalogue.kind import AnomalyKind
 from workloads.phase import Phase
 
 _MARKS = {event_type.value: kind for event_type, kind in MARKED.items() if kind is not MarkKind.STATE}
@@ -67,7 +63,7 @@ def job_summary(asked: Asked) -> Context:
         "short": in_short(
             attempts,
             advice_on(asked.the_job, asked.now),
-            verdicts_of(attempts),
+            verdicts_of(attempts, whole=False),
             left_alone(asked.the_job, asked.the_cluster),
         ),
     }
@@ -75,43 +71,19 @@ def job_summary(asked: Asked) -> Context:
 
 def job_recovery(asked: Asked) -> Context:
     """What was found, concluded, advised and reached, attempt by attempt, the newest first."""
-    job = asked.the_job
-    attempts = attempts_of(job)
-    verdicts, anomalies, excerpts = verdicts_of(attempts), anomalies_of(attempts), excerpts_of(attempts)
-    lines = advice_on(job, asked.now)
-    asked_outside = questions_on(attempts)
-    alone, corrected = left_alone(job, asked.the_cluster), corrections_of(job, asked.the_cluster)
-    stories = []
-    for attempt in reversed(attempts):
-        copies = excerpts.get(attempt.pk, [])
-        seen = anomalies.get(attempt.pk, [])
-        verdict = verdicts.get(attempt.pk)
-        advice = [line for line in lines if line.advice.attempt_id == attempt.pk]
-        sequences = [sequence for line in advice if (sequence := sequence_of(line.advice))]
-        why_not = None if advice else alone.get(attempt.index)
-        if not (seen or verdict or advice or why_not):
-            continue
-        stories.append(
-            {
-                "attempt": attempt,
-                "anomalies": [(a, AnomalyKind(a.kind), quotes_from(a.evidence, copies)) for a in seen],
-                "judgement": judgement_of(verdict, seen, copies) if verdict else None,
-                "advice": advice[::-1],
-                "corrections": corrected.get(attempt.index, []),
-                "outside": asked_outside.get(attempt.pk, []),
-                "why_not": why_not,
-                "why_not_rules": rules_said(why_not.payload.get("trace")) if why_not else (),
-                "recoveries": [stations_of(sequence) for sequence in sequences],
-            }
-        )
-    blind = bool(attempts and attempts[-1].blind_since)
-    return {"stories": stories, "job": job, "cluster": asked.the_cluster, "blind": blind}
+    return {
+        "told": stories_of(asked.the_job, asked.the_cluster, asked.window, asked.now),
+        "job": asked.the_job,
+        "cluster": asked.the_cluster,
+        "window": asked.window,
+        "address": asked.page,
+    }
 
 
 def job_attempts(asked: Asked) -> Context:
     """Nodes, times and ends of each attempt; what was excluded and why; where its log can be read."""
     job, cluster, window = asked.the_job, asked.the_cluster, asked.window
-    attempts = attempts_of(job, window=window)
+    attempts = attempts_of(job, ATTEMPTS_TOLD, window)
     excluded = excluded_on(job)
     copies, logs = excerpts_of(attempts), logs_told(attempts)
     rows = [
@@ -130,7 +102,8 @@ def job_attempts(asked: Asked) -> Context:
     return {
         "rows": rows,
         "exclusions": exclusions_of(cluster, nodes, asked.now),
-        "cut": len(attempts) == ATTEMPTS_SHOWN,
+        "cut": len(attempts) == ATTEMPTS_TOLD and attempts[0].index > 0,
+        "before": window_before(attempts[0]) if attempts else window,
         "window": window,
         "address": asked.page,
         "job": job,

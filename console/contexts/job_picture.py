@@ -4,9 +4,8 @@ from console.asking import Asked
 from console.contexts import Context
 from console.curve_picture import axis_for, drawn
 from console.job_rows import (
-    ATTEMPTS_SHOWN,
-    LANES_SHOWN,
-    attempts_of,
+    ATTEMPTS_TOLD,
+    attempts_drawn,
     checkpoints_saved,
     first_listed,
     marked_of,
@@ -22,7 +21,7 @@ from workloads.models import Attempt
 def job_lanes(asked: Asked) -> Context:
     """The picture of a job: attempts as lanes on one time axis, all of it or a window."""
     job, cluster, window = asked.the_job, asked.the_cluster, asked.window
-    attempts = attempts_of(job, LANES_SHOWN, window)
+    attempts = attempts_drawn(job, window)
     events, saved = marked_of(job, cluster, window), checkpoints_saved(job, cluster, window)
     return {
         "timeline": job_timeline(attempts, events, saved, asked.now, window),
@@ -46,8 +45,8 @@ def job_curves(asked: Asked) -> Context:
     ]
     return {
         "drawn": drawn(curves, axis, factor) if axis else None,
-        "rows": rows[:ATTEMPTS_SHOWN],
-        "rows_left_out": max(0, len(rows) - ATTEMPTS_SHOWN),
+        "rows": rows[:ATTEMPTS_TOLD],
+        "rows_left_out": max(0, len(rows) - ATTEMPTS_TOLD),
         "work": curves.work,
         "cut": curves.cut,
         "factor": factor,
@@ -59,6 +58,6 @@ def job_curves(asked: Asked) -> Context:
 
 def curves_in(asked: Asked) -> tuple[list[Attempt], Curves, float]:
     """The attempts in the window with what their steps told, and by which factor a step counts as slow."""
-    attempts = attempts_of(asked.the_job, LANES_SHOWN, asked.window)
+    attempts = attempts_drawn(asked.the_job, asked.window)
     limits = effective_limits(asked.the_cluster.detector_limits)
     return attempts, curves_of(attempts, asked.window), limits["straggler_factor"]

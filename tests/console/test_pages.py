@@ -211,7 +211,7 @@ def test_the_number_of_queries_does_not_grow_with_the_rows(
     bounds = {
         "overview": 38,
         "jobs": 14,
-        "job": 52,
+        "job": 54,
         "cluster": 30,
         "approvals": 11,
         "incidents": 14,

@@ -14,6 +14,7 @@ from console.time_axis import FOLDS_WIDTH, TICKS_AT_MOST, axis_of
 from console.timeline import (
     AXIS_HEIGHT,
     LANE_HEIGHT,
+    LANES_APART,
     MARK_WIDTH,
     MARKS_PER_LANE,
     NARROW_HEIGHT,
@@ -103,14 +104,33 @@ def test_too_many_marks_become_fewer_and_none_is_lost() -> None:
 
 
 def test_of_many_attempts_the_newest_have_wide_lanes() -> None:
-    runs = [run(i, i, i + 1) for i in range(200)]
-    picture = lay_out(runs, [happening(i + 0.5, index=i) for i in range(200)], at(200))
+    runs = [run(i, i, i + 1) for i in range(LANES_APART)]
+    picture = lay_out(runs, [happening(i + 0.5, index=i) for i in range(LANES_APART)], at(LANES_APART))
     heights = [lane.height for lane in picture.lanes]
-    assert heights == [LANE_HEIGHT] * WIDE_AMONG_MANY + [NARROW_HEIGHT] * (200 - WIDE_AMONG_MANY)
-    assert [lane.run.index for lane in picture.lanes] == list(range(199, -1, -1)), "the newest on top"
+    assert heights == [LANE_HEIGHT] * WIDE_AMONG_MANY + [NARROW_HEIGHT] * (LANES_APART - WIDE_AMONG_MANY)
+    assert [lane.run.index for lane in picture.lanes] == list(range(LANES_APART - 1, -1, -1)), "the newest on top"
     assert [lane.y for lane in picture.lanes] == list(itertools.accumulate(heights, initial=AXIS_HEIGHT))[:-1]
     assert picture.height == AXIS_HEIGHT + sum(heights)
     assert all(len(lane.marks) == 1 for lane in picture.lanes)
+
+
+@pytest.mark.parametrize(("number", "lanes"), [(LANES_APART + 1, LANES_APART + 1), (200, LANES_APART + 1)])
+def test_the_attempts_before_share_a_lane_that_leads_to_theirs(number: int, lanes: int) -> None:
+    runs = [run(i, i, i + 1) for i in range(number)]
+    picture = lay_out(runs, [happening(i + 0.5, index=i) for i in range(number)], at(number))
+    assert len(picture.lanes) == lanes
+    last = picture.lanes[-1]
+    assert picture.height == last.y + last.height and last.narrow
+    shared = number - LANES_APART
+    assert len([bar for bar in last.bars if not bar.waiting]) == shared, "each has its bar"
+    assert sum(len(mark.happenings) for lane in picture.lanes for mark in lane.marks) == number, "and its marks"
+    if shared == 1:
+        assert (last.name, last.earlier) == ("Attempt 0", ())
+    else:
+        assert (last.name, last.title) == (f"Attempts 0 to {shared - 1}", f"{shared} attempts")
+        within = lay_out(runs[:shared], [], at(number), last.window)
+        assert within and within.lanes[-1].name.endswith(f" to {shared - LANES_APART - 1}")
+        assert all(last.window.meets(*(one.begun, one.ended_at)) for one in runs[:shared])
 
 
 def test_a_change_of_state_stands_below_the_bar_and_takes_no_place_of_a_mark() -> None:
