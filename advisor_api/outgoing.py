@@ -4,7 +4,6 @@ A row is its own timer (`due_at`). Whoever sends it claims it by moving that tim
 dies leaves a row that is due again after its lease. What came of it is written with one event of the trail.
 """
 
-import secrets
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -12,6 +11,7 @@ from django.db import models, transaction
 
 from audit.masked_fields import MaskedCharField
 from audit.trail import Entry, record
+from workloads.claim_marks import own_mark
 from workloads.stored_text import storable
 
 LEASE = timedelta(seconds=30)
@@ -42,7 +42,7 @@ def mine(row: Outgoing) -> Any:
 
 def claim(row: Outgoing, seconds: float, now: datetime, **columns: Any) -> bool:
     """The row for us alone, for its lease and the `seconds` that one try may take; false: somebody was first."""
-    mark = now + LEASE + timedelta(seconds=seconds, microseconds=secrets.randbelow(1_000_000))
+    mark = own_mark(now + LEASE + timedelta(seconds=seconds))
     if not mine(row).update(due_at=mark, tries=row.tries + 1, **columns):
         return False
     row.due_at, row.tries = mark, row.tries + 1

@@ -1,12 +1,12 @@
 """Whose logs are read next, and by whom? The due column, claimed by compare-and-swap."""
 
-import secrets
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from django.db.models import F
 
+from workloads.claim_marks import own_mark
 from workloads.models import Attempt
 
 BATCH = 250  # attempts claimed together: how much work is lost when their worker dies
@@ -47,7 +47,7 @@ def claim(shard: int, shards: int, until: datetime, now: datetime, most: Callabl
     if not rows:
         return None
     since = dict(rows[: most(rows[0][1])])
-    mark = now + LEASE + timedelta(microseconds=secrets.randbelow(1_000_000))
+    mark = own_mark(now + LEASE)
     marked = Attempt.objects.filter(pk__in=list(since), read_due_at__lte=until).update(read_due_at=mark)
     if marked < len(since):
         mine = set(Attempt.objects.filter(pk__in=list(since), read_due_at=mark).values_list("pk", flat=True))

@@ -10,7 +10,6 @@ is over when its opposite is told, and stands on the page of its node.
 import hashlib
 import logging
 import random
-import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -33,6 +32,7 @@ from detectors.models import Feed
 from detectors.stores.store import StoreTrouble
 from detectors.storing import Overtaken
 from schedulers.states import JobState
+from workloads.claim_marks import own_mark
 from workloads.models import Attempt, Cluster, Node
 
 log = logging.getLogger(__name__)
@@ -60,7 +60,7 @@ def claim_metrics(key: int, now: datetime) -> Claim | None:
     cluster = Cluster.objects.filter(pk=key, enabled=True).exclude(metrics_address="").first()
     if cluster is None or (cluster.metrics_due_at is not None and cluster.metrics_due_at > now):
         return None
-    mark = now + LEASE + timedelta(microseconds=secrets.randbelow(1_000_000))
+    mark = own_mark(now + LEASE)
     mine = Cluster.objects.filter(pk=key, metrics_due_at=cluster.metrics_due_at)
     return Claim(cluster, mark) if mine.update(metrics_due_at=mark) else None
 

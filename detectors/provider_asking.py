@@ -8,7 +8,6 @@ again, by the usual road: no verdict and no decision ever waits for it.
 import dataclasses
 import json
 import logging
-import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -26,6 +25,7 @@ from detectors.attribution.facts import Facts
 from detectors.models import Verdict
 from detectors.own_part import own_hash
 from detectors.provider_models import AttributionProvider, ProviderQuestion
+from workloads.claim_marks import own_mark
 from workloads.models import Attempt
 from workloads.stored_text import storable
 from workloads.subjects import subject_of
@@ -110,8 +110,7 @@ def claim(question: ProviderQuestion, now: datetime) -> ProviderQuestion | None:
     """The question with all that is to be sent, for us alone; `None` when somebody was first."""
     if question.provider is None:
         return None
-    jitter = timedelta(microseconds=secrets.randbelow(1_000_000))
-    mark = now + timedelta(seconds=question.provider.timeout_seconds) + LEASE + jitter
+    mark = own_mark(now + timedelta(seconds=question.provider.timeout_seconds) + LEASE)
     mine = ProviderQuestion.objects.filter(pk=question.pk, due_at=question.due_at)
     if not mine.update(due_at=mark, tries=question.tries + 1):
         return None

@@ -4,13 +4,13 @@ Everything that is stored under a claim moves its mark first: a worker that was 
 all.
 """
 
-import secrets
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from django.db.models import Q
 
 from detectors.storing import Overtaken
+from workloads.claim_marks import own_mark
 from workloads.models import Cluster
 
 LEASE = timedelta(seconds=45)
@@ -26,13 +26,13 @@ class Claim:
 
     def renew(self) -> None:
         """Move the mark, inside the caller's transaction. Raises `Overtaken`."""
-        after = self.mark + timedelta(microseconds=1 + secrets.randbelow(1_000))
+        after = own_mark(self.mark + timedelta(microseconds=1), timedelta(milliseconds=1))
         self._move(after)
         self.mark = after
 
     def prolong(self, now: datetime) -> None:
         """Before another query: the lease begins anew. Raises `Overtaken`."""
-        after = _mark(now)
+        after = own_mark(now + LEASE)
         self._move(after)
         self.mark = after
 
@@ -57,10 +57,6 @@ def claim_cluster(key: int, now: datetime) -> Claim | None:
     cluster = Cluster.objects.filter(pk=key, enabled=True).exclude(log_store="").first()
     if cluster is None or (cluster.log_store_due_at is not None and cluster.log_store_due_at > now):
         return None
-    mark = _mark(now)
+    mark = own_mark(now + LEASE)
     mine = Cluster.objects.filter(pk=key, log_store_due_at=cluster.log_store_due_at)
     return Claim(cluster, mark) if mine.update(log_store_due_at=mark) else None
-
-
-def _mark(now: datetime) -> datetime:
-    return now + LEASE + timedelta(microseconds=secrets.randbelow(1_000_000))

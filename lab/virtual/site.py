@@ -1,13 +1,15 @@
 """How does the product live in virtual time? What the beat and the controllers would do, when it is due.
 
-Nothing of the product is replaced but `django.utils.timezone.now`, the way a command reaches its scheduler, and the
-network between controller and site. Moments lie on the grid of the beat's own schedule; those at which nothing is
-due are jumped over.
+Nothing of the product is replaced but `django.utils.timezone.now`, the chance in the ends of claims, the clock by
+which the API counts requests, the way a command reaches its scheduler, and the network between controller and site.
+Moments lie on the grid of the beat's own schedule; those at which nothing is due are jumped over.
 """
 
 import math
 from collections.abc import Mapping
+from contextlib import ExitStack
 from pathlib import Path
+from random import Random
 from types import TracebackType
 from typing import Any, Self
 from unittest import mock
@@ -15,6 +17,7 @@ from unittest import mock
 from django.db import transaction
 from django.utils import timezone
 
+from advisor_api.rates import CallerRate
 from lab.replay.keeping import keep
 from lab.score.said import Said
 from lab.simulate.model import Cluster as Simulated
@@ -24,6 +27,7 @@ from lab.virtual.fate import Fate
 from lab.virtual.said import said_of
 from lab.virtual.watched import Watched, watch
 from recovery_site.forgetting import forget
+from workloads import claim_marks
 from workloads.models import Cluster
 
 
@@ -31,7 +35,8 @@ class VirtualSite:
     """A site with controllers and watchdogs, from `start` (epoch seconds) on. Use as a context, or `close` it.
 
     Django must be ready and its database empty (`lab.virtual.django`, or pytest's). `folder` takes tokens and
-    journals. `seed` decides the only chance there is: the jitter between two observations.
+    journals. `seed` decides the only chance there is: the jitter between two observations, and the part of a second
+    after which what a dead worker had claimed is taken by another one.
     """
 
     def __init__(self, folder: Path, start: float, seed: int = 0) -> None:
@@ -40,8 +45,9 @@ class VirtualSite:
         self._start = math.floor(start)
         self._stage = Stage(VirtualClock(self._start))
         self._beats = tuple(kind(self._stage) for kind in BEATS)
-        self._time = mock.patch.object(timezone, "now", self._stage.clock.now)
-        self._time.start()
+        self._replaced = ExitStack()
+        for place, name, ours in self._instead():
+            self._replaced.enter_context(mock.patch.object(place, name, ours))
 
     def __enter__(self) -> Self:
         return self
@@ -52,11 +58,11 @@ class VirtualSite:
         self.close()
 
     def close(self) -> None:
-        """Give the real time back."""
+        """Give the real time and the real chance back."""
         for one in self._stage.watched.values():
             one.hands.close()
         self._stage.watched.clear()
-        self._time.stop()
+        self._replaced.close()
 
     @property
     def now(self) -> float:
@@ -151,6 +157,15 @@ class VirtualSite:
     def log(self, name: str) -> tuple[str, ...]:
         """What the controller and the watchdog of a cluster wrote into their logs."""
         return tuple(self._stage.watched[name].hands.said)
+
+    def _instead(self) -> tuple[tuple[object, str, object], ...]:
+        """What of the product is replaced, by what."""
+        clock, chance = self._stage.clock, Random(f"{self._seed} claims")
+        return (
+            (timezone, "now", clock.now),
+            (claim_marks, "below", chance.randrange),
+            (CallerRate, "timer", staticmethod(clock.monotonic)),
+        )
 
     def _next_moment(self) -> float:
         now = self.now - self._start

@@ -1,7 +1,10 @@
 """Is nothing done that must not be done, whatever comes at once? And is a run the same again?"""
 
 import json
+import random
+import secrets
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -12,6 +15,7 @@ from lab.storms.hazards import DOWN, SECONDS, Event
 from lab.storms.keeping import TOGETHER, Sum, read_kept
 from lab.storms.running import Ran, Storm
 from tests.lab.storms.scenes import ECC, plan, play
+from workloads import claim_marks
 from workloads.mode import Mode
 
 SEEDS = (27, 32)
@@ -51,6 +55,30 @@ def test_a_seed_is_the_same_run_again(tmp_path: Path) -> None:
     assert found[0].violations == ()
     assert storm.site.fate.deaths["controller torn a line"] == 1
     assert sum(storm.site.fate.deaths.values()) >= 4
+
+
+@pytest.mark.django_db
+def test_a_run_has_no_chance_but_that_of_its_seed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a dead worker had claimed is due after a lease and a part of a second, which decides who comes first."""
+    asked: list[str] = []
+
+    def noted(name: str, real: Callable[..., float]) -> Callable[..., float]:
+        return lambda *words: (asked.append(name), real(*words))[1]
+
+    for place, name in (
+        (claim_marks, "below"),
+        (secrets, "randbelow"),
+        (random, "random"),
+        (random, "uniform"),
+        (random.SystemRandom, "random"),
+    ):
+        monkeypatch.setattr(place, name, noted(name, getattr(place, name)))
+    storm = Storm([plan(play(ECC))], (DEADLY[0], *DEADLY[2:5]), tmp_path)
+    assert storm.live(45)[0].requeues == 1
+    assert storm.site.fate.deaths["site after a write"] >= 2
+    assert asked == []
+    claim_marks.below(2)
+    assert asked == ["below"], "it is the real chance again"
 
 
 def test_plans_are_drawn_from_their_seed_alone() -> None:

@@ -1,6 +1,7 @@
 """Does the unchanged product bring a job back in virtual time? Does leaving out idle moments change anything?"""
 
 import os
+import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from datetime import UTC, datetime, timedelta
@@ -11,6 +12,7 @@ import pytest
 from django.db import transaction
 from django.utils import timezone
 
+from advisor_api.rates import CallerRate
 from lab.cases.case import Did
 from lab.score.said import Said
 from lab.simulate.demo import opt_in
@@ -87,6 +89,14 @@ def test_every_time_that_is_stored_is_virtual(live: Live) -> None:
     assert timezone.now() == begin + timedelta(seconds=60)
     site.close()
     assert abs(timezone.now() - datetime.now(UTC)) < timedelta(minutes=1)
+
+
+def test_what_counts_requests_counts_them_in_virtual_time(live: Live) -> None:
+    """On a fast machine a run asks more in a real minute than anybody may."""
+    site, _ = live(wanted(ECC), seconds=60)
+    assert CallerRate.timer() == START + 60
+    site.close()
+    assert CallerRate.timer is time.monotonic
 
 
 def test_a_healthy_job_is_left_alone(live: Live) -> None:
