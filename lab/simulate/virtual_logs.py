@@ -1,4 +1,4 @@
-"""When was a log written? In virtual time: real files whose times are those of the simulated cluster.
+"""When was a log written? In virtual time: real files and folders whose times are those of the simulated cluster.
 
 Cheap enough for fleets: a write is two system calls on a descriptor that stays open.
 """
@@ -6,6 +6,7 @@ Cheap enough for fleets: a write is two system calls on a descriptor that stays 
 import os
 from collections import OrderedDict
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -84,6 +85,7 @@ class VirtualLogs:
         if not self._keeps and place:
             self._unseen.pop(path, None)
             Path(place).unlink(missing_ok=True)
+            self._date_folder(place)
 
     # --- what happens to logs, besides being written
 
@@ -139,10 +141,13 @@ class VirtualLogs:
 
     def _begin(self, path: str, place: str, mode: int) -> None:
         """Open the file, by the same inode when it is there: Slurm truncates, it does not replace."""
+        new = not os.path.exists(place)
         descriptor = os.open(place, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | mode, 0o644)
         self._places[path] = place
         self._open[path] = descriptor
         self._date(descriptor)
+        if new:
+            self._date_folder(place)
         while len(self._open) > MOST_OPEN:
             os.close(self._open.popitem(last=False)[1])
 
@@ -157,6 +162,12 @@ class VirtualLogs:
     def _date(self, descriptor: int) -> None:
         at = int(self._now() * NANOSECONDS)
         os.utime(descriptor, ns=(at, at))
+
+    def _date_folder(self, place: str) -> None:
+        """A file was made there or taken away."""
+        at = int(self._now() * NANOSECONDS)
+        with suppress(OSError):  # it went with its file, or is somebody else's
+            os.utime(os.path.dirname(place), ns=(at, at))
 
     def _close(self, path: str) -> None:
         descriptor = self._open.pop(path, None)

@@ -46,6 +46,28 @@ def test_every_write_dates_the_file(logs, clock, tmp_path):
     assert (tmp_path / "a.log").stat().st_mtime_ns == int((START + 12.25) * 10**9)
 
 
+def test_a_folder_is_dated_by_what_is_made_and_taken_away_in_it(clock, tmp_path):
+    logs = VirtualLogs(tmp_path, keeps=False)
+    logs.read_clock(clock)
+
+    def dated() -> float:
+        return tmp_path.stat().st_mtime_ns / 10**9
+
+    logs.start("a.log", append=False)
+    assert dated() == START
+    clock.now = START + 5
+    logs.write("a.log", "one\n")
+    logs.start("a.log", append=False)
+    assert dated() == START, "the file was there already"
+    clock.now = START + 7
+    logs.rotate()
+    assert dated() == START + 7
+    clock.now = START + 9
+    logs.remove("a.log")
+    assert dated() == START + 9
+    logs.close()
+
+
 def test_a_new_attempt_truncates_the_same_inode_unless_it_appends(logs, tmp_path):
     logs.start("a.log", append=False)
     logs.write("a.log", "first\n")
