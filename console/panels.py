@@ -9,7 +9,9 @@ from dataclasses import dataclass
 
 from django.template.loader import render_to_string
 from django.urls import reverse
+from django.utils.functional import Promise
 from django.utils.translation import get_language
+from django.utils.translation import gettext_lazy as _
 
 from console.asking import Asked, Scope, key_of, topics_of, version_of
 from console.contexts import Context, audit, cluster, incidents, job, job_picture, job_questions, jobs, nodes, site
@@ -24,7 +26,7 @@ class Panel:
 
     function: Callable[[Asked], Context]
     scope: Scope
-    title: str
+    title: Promise
     permissions: frozenset[str] = frozenset()
 
     @property
@@ -44,50 +46,52 @@ class Panel:
 
 
 PANELS: tuple[Panel, ...] = (
-    Panel(site.at_a_glance, Scope.SITE, "At a glance"),
-    Panel(site.coming_steps, Scope.SITE, "What happens next by itself", frozenset({site.MAY_HOLD})),
-    Panel(site.clusters, Scope.SITE, "Clusters", frozenset({"workloads.add_cluster"})),
-    Panel(incidents_now, Scope.SITE, "Incidents of now"),
-    Panel(incidents.incident_table, Scope.LIST, "Incidents"),
+    Panel(site.at_a_glance, Scope.SITE, _("At a glance")),
+    Panel(site.coming_steps, Scope.SITE, _("What happens next by itself"), frozenset({site.MAY_HOLD})),
+    Panel(site.clusters, Scope.SITE, _("Clusters"), frozenset({"workloads.add_cluster"})),
+    Panel(incidents_now, Scope.SITE, _("Incidents of now")),
+    Panel(incidents.incident_table, Scope.LIST, _("Incidents")),
     Panel(
         incidents.incident_summary,
         Scope.LIST,
-        "Now",
+        _("Now"),
         frozenset(
             {incidents.MAY_ANSWER, incidents.MAY_NOTE, incidents.MAY_REGROUP, incidents.MAY_SILENCE},
         ),
     ),
-    Panel(incidents.incident_members, Scope.LIST, "Attempts"),
-    Panel(incidents.incident_notes, Scope.LIST, "Remarks", frozenset({incidents.MAY_NOTE})),
-    Panel(incidents.incident_story, Scope.LIST, "What happened, and what was done"),
-    Panel(incidents.incident_places, Scope.LIST, "Nodes"),
-    Panel(incidents.incident_choices, Scope.LIST, "Joined and split", frozenset({incidents.MAY_REGROUP})),
-    Panel(incidents.incident_told, Scope.LIST, "Notifications"),
-    Panel(incidents.silence_table, Scope.LIST, "Silences", frozenset({incidents.MAY_END_SILENCE})),
-    Panel(site.advice_now, Scope.SITE, "Open advice"),
-    Panel(site.newest_events, Scope.SITE, "Newest events"),
-    Panel(site.approvals, Scope.SITE, "Waiting for approval"),
-    Panel(site.deliveries, Scope.SITE, "Sent and to be sent", frozenset({SEE_WHOM})),
-    Panel(jobs.job_table, Scope.JOBS, "Jobs"),
-    Panel(job.job_summary, Scope.JOB, "Now"),
-    Panel(job_questions.job_questions, Scope.JOB, "Five questions before it acts by itself"),
-    Panel(job_picture.job_lanes, Scope.JOB, "Timeline"),
-    Panel(job_picture.job_curves, Scope.JOB, "Step time and throughput"),
-    Panel(job.job_recovery, Scope.JOB, "What happened, and why"),
-    Panel(job.job_attempts, Scope.JOB, "Attempts and nodes"),
-    Panel(job.job_events, Scope.JOB, "Events"),
-    Panel(cluster.cluster_table, Scope.LIST, "Clusters"),
-    Panel(cluster.cluster_health, Scope.CLUSTER, "Health", frozenset({"workloads.switch_mode", cluster.MAY_PAUSE})),
-    Panel(cluster.cluster_sources, Scope.CLUSTER, "Sources, over the last hour"),
-    Panel(cluster.cluster_advice, Scope.CLUSTER, "Open advice"),
-    Panel(cluster.cluster_nodes, Scope.CLUSTER, "Nodes"),
-    Panel(nodes.node_table, Scope.LIST, "Nodes"),
-    Panel(nodes.node_standing, Scope.NODE, "Now", frozenset({nodes.MAY_EXCLUDE})),
-    Panel(nodes.node_exclusions, Scope.NODE, "Left out of restarts"),
-    Panel(nodes.node_history, Scope.NODE, "History"),
-    Panel(nodes.node_events, Scope.NODE, "Events"),
-    Panel(audit.audit_events, Scope.LIST, "Events"),
-    Panel(audit.audit_chains, Scope.SITE, "Does the trail hold?"),
+    Panel(incidents.incident_members, Scope.LIST, _("Attempts")),
+    Panel(incidents.incident_notes, Scope.LIST, _("Remarks"), frozenset({incidents.MAY_NOTE})),
+    Panel(incidents.incident_story, Scope.LIST, _("What happened, and what was done")),
+    Panel(incidents.incident_places, Scope.LIST, _("Nodes")),
+    Panel(incidents.incident_choices, Scope.LIST, _("Joined and split"), frozenset({incidents.MAY_REGROUP})),
+    Panel(incidents.incident_told, Scope.LIST, _("Notifications")),
+    Panel(incidents.silence_table, Scope.LIST, _("Silences"), frozenset({incidents.MAY_END_SILENCE})),
+    Panel(site.advice_now, Scope.SITE, _("Open advice")),
+    Panel(site.newest_events, Scope.SITE, _("Newest events")),
+    Panel(site.approvals, Scope.SITE, _("Waiting for approval")),
+    Panel(site.deliveries, Scope.SITE, _("Sent and to be sent"), frozenset({SEE_WHOM})),
+    Panel(jobs.job_table, Scope.JOBS, _("Jobs")),
+    Panel(job.job_summary, Scope.JOB, _("Now")),
+    Panel(job_questions.job_questions, Scope.JOB, _("Five questions before it acts by itself")),
+    Panel(job_picture.job_lanes, Scope.JOB, _("Timeline")),
+    Panel(job_picture.job_curves, Scope.JOB, _("Step time and throughput")),
+    Panel(job.job_recovery, Scope.JOB, _("What happened, and why")),
+    Panel(job.job_attempts, Scope.JOB, _("Attempts and nodes")),
+    Panel(job.job_events, Scope.JOB, _("Events")),
+    Panel(cluster.cluster_table, Scope.LIST, _("Clusters")),
+    Panel(
+        cluster.cluster_health, Scope.CLUSTER, _("Health"), frozenset({"workloads.switch_mode", cluster.MAY_PAUSE})
+    ),
+    Panel(cluster.cluster_sources, Scope.CLUSTER, _("Sources, over the last hour")),
+    Panel(cluster.cluster_advice, Scope.CLUSTER, _("Open advice")),
+    Panel(cluster.cluster_nodes, Scope.CLUSTER, _("Nodes")),
+    Panel(nodes.node_table, Scope.LIST, _("Nodes")),
+    Panel(nodes.node_standing, Scope.NODE, _("Now"), frozenset({nodes.MAY_EXCLUDE})),
+    Panel(nodes.node_exclusions, Scope.NODE, _("Left out of restarts")),
+    Panel(nodes.node_history, Scope.NODE, _("History")),
+    Panel(nodes.node_events, Scope.NODE, _("Events")),
+    Panel(audit.audit_events, Scope.LIST, _("Events")),
+    Panel(audit.audit_chains, Scope.SITE, _("Does the trail hold?")),
 )
 
 

@@ -1,6 +1,11 @@
-"""How is a length of time written so that it is read at a glance?"""
+"""How is a length of time written so that it is read at a glance?
+
+The units are signs, the same in every language: ms, s, min, h, d.
+"""
 
 from datetime import datetime, timedelta
+
+from django.utils.translation import gettext as _
 
 _MINUTE, _HOUR, _DAY = 60.0, 3600.0, 86400.0
 
@@ -40,9 +45,9 @@ def age(at: datetime | None, now: datetime) -> str:
         return ""
     seconds = (now - at).total_seconds()
     if abs(seconds) < 5:
-        return "just now"
-    text = _coarse(abs(seconds))
-    return f"{text} ago" if seconds > 0 else f"in {text}"
+        return _("just now")
+    span = {"span": _coarse(abs(seconds))}
+    return _("%(span)s ago") % span if seconds > 0 else _("in %(span)s") % span
 
 
 def _coarse(seconds: float) -> str:

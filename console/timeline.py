@@ -10,6 +10,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
 from console.job_window import WHOLE, Window
 from console.mark_kind import MarkKind
 from console.time_axis import SHORTEST, Axis, Tick, axis_of, ticks
@@ -103,7 +106,8 @@ class Mark:
     def words(self) -> str:
         """What happened, in words."""
         more = len(self.happenings) - 1
-        return self.first.sentence + (f" (and {more} more)" if more else "")
+        sentence = self.first.sentence
+        return _("%(first)s (and %(count)s more)") % {"first": sentence, "count": more} if more else sentence
 
 
 @dataclass(frozen=True)
@@ -131,16 +135,17 @@ class Lane:
     @property
     def name(self) -> str:
         """`Attempt 7`, `Attempts 0 to 7`."""
-        return (
-            f"Attempts {self.earlier[-1].index} to {self.run.index}"
-            if self.earlier
-            else f"Attempt {self.run.index}"
-        )
+        if not self.earlier:
+            return _("Attempt %(index)s") % {"index": self.run.index}
+        return _("Attempts %(first)s to %(last)s") % {"first": self.earlier[-1].index, "last": self.run.index}
 
     @property
     def title(self) -> str:
         """How it ended, or how many share the lane."""
-        return f"{len(self.earlier) + 1} attempts" if self.earlier else self.run.title
+        if not self.earlier:
+            return self.run.title
+        count = len(self.earlier) + 1
+        return ngettext("%(count)s attempt", "%(count)s attempts", count) % {"count": count}
 
     @property
     def window(self) -> Window:

@@ -6,6 +6,7 @@ from typing import Any
 from django import template
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
+from django.utils.translation import gettext as _
 
 from audit.actor_kind import ActorKind
 from audit.event_type import EventType
@@ -42,7 +43,8 @@ def badge(word: Word | None) -> SafeString:
     """A member's label in its colour."""
     if word is None:
         return SafeString("")
-    return format_html('<span class="badge text-bg-{}">{}</span>', word.colour, word.label)
+    # stays English: markup
+    return format_html('<span class="badge text-bg-{}">{}</span>', word.colour, _(word.label))
 
 
 @register.filter
@@ -58,13 +60,15 @@ def word(value: str, vocabulary: str) -> Word | str:
 def moment(at: datetime | None, now: datetime | None = None, clock_only: bool = False) -> SafeString:
     """A time with zone and its age: `16:03:12 UTC, 3 min ago`; dated if not of today. `clock_only`: no age."""
     if not at:  # also the empty text of a variable that does not exist
-        return SafeString('<span class="text-body-secondary">–</span>')
+        return SafeString('<span class="text-body-secondary">–</span>')  # stays English: markup
     same_day = at.date() == now.date() if now is not None else clock_only
     shown = f"{at:%H:%M:%S}" if same_day else f"{at:%Y-%m-%d %H:%M:%S}"
     exact = f"{at:%Y-%m-%d %H:%M:%S}.{at.microsecond // 1000:03d} UTC"
+    # stays English: markup
     when = format_html('<time datetime="{}" title="{}">{} UTC</time>', at.isoformat(), exact, shown)
     if now is None or clock_only:
         return when
+    # stays English: markup
     return format_html('{} <span class="age" data-age-of="{}">{}</span>', when, at.isoformat(), spans.age(at, now))
 
 
@@ -72,8 +76,9 @@ def moment(at: datetime | None, now: datetime | None = None, clock_only: bool = 
 def ago(at: datetime | None, now: datetime) -> SafeString:
     """Only the age, with the exact time behind it."""
     if not at:
-        return SafeString('<span class="text-body-secondary">never</span>')
+        return format_html('<span class="text-body-secondary">{}</span>', _("never"))  # stays English: markup
     return format_html(
+        # stays English: markup
         '<time datetime="{}" title="{} UTC" data-age-of="{}">{}</time>',
         at.isoformat(),
         f"{at:%Y-%m-%d %H:%M:%S}",

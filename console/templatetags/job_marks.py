@@ -5,6 +5,7 @@ from datetime import timedelta
 from django import template
 from django.utils.html import format_html
 from django.utils.safestring import SafeString, mark_safe
+from django.utils.translation import gettext as _
 
 from console import hostile_text
 from console.curve_picture import HEIGHT, WIDTH
@@ -28,10 +29,11 @@ def mark_link(mark: Mark, listed_from: int, address: str) -> SafeString:
         target = address + around(first.at - BESIDE, last.at + BESIDE).query + target
     words = hostile_text.visible(mark.words, WORDS_LIMIT)
     return format_html(
+        # stays English: markup
         '<a href="{}" class="stamp stamp-{}" aria-label="{}: {}"><title>{} UTC: {}</title>',
         target,
         mark.kind.value,
-        mark.kind.label,
+        _(mark.kind.label),
         words,
         f"{first.at:%H:%M:%S}",
         words,
@@ -42,11 +44,13 @@ def mark_link(mark: Mark, listed_from: int, address: str) -> SafeString:
 def narrow_lane(lane: Lane, listed_from: int, address: str) -> SafeString:
     """Bars and marks of a lane without room for signs. There are hundreds: a template takes ten times as long."""
     drawn = [
+        # stays English: markup
         f'<rect class="bar {"bar-waiting" if bar.waiting else f"bar-{bar.colour}"}" x="{bar.x}%" '
         f'width="{bar.width}%" y="{11 if bar.waiting else 7}" height="{2 if bar.waiting else 10}"/>'
         for bar in lane.bars
     ]
     drawn += [
+        # stays English: markup
         f'{mark_link(mark, listed_from, address)}<rect x="{mark.x}%" y="2" width="7" height="20" rx="3" '
         'transform="translate(-3)"/></a>'
         for mark in lane.marks
@@ -60,12 +64,13 @@ def lane_name(lane: Lane, address: str) -> SafeString:
     query = lane.window.query
     steps = format_html("<small>{}</small>", lane.run.steps) if lane.run.steps and not lane.narrow else ""
     return format_html(
+        # stays English: markup
         '<li class="{}"><a href="{}{}#title-job_lanes" data-stretch="{}" title="{}">{}</a> <span>{}</span>{}</li>',
         "narrow" if lane.narrow else "wide",
         address,
         query,
         query,
-        "Show these attempts" if lane.earlier else "Show this attempt alone",
+        _("Show these attempts") if lane.earlier else _("Show this attempt alone"),
         lane.name,
         lane.title,
         steps,
@@ -77,6 +82,7 @@ def fold_box(axis: Axis, fold: Stretch) -> SafeString:
     """A folded stretch in the box of a curve."""
     x, over = (axis.x(at) * WIDTH / 100 for at in fold)
     width = f"{over - x:.1f}"
+    # stays English: markup
     return format_html('<rect class="fold" x="{}" y="0" width="{}" height="{}"/>', f"{x:.1f}", width, HEIGHT)
 
 
