@@ -7,6 +7,7 @@ from django.contrib.auth.decorators import login_required, permission_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.utils import timezone
+from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_safe
 
@@ -23,6 +24,7 @@ from workloads.models import Cluster
 NUMBER_LENGTH = 18  # digits that fit into a column
 OFFERED = 50  # newest versions in the list
 NAMES = ("cluster", "partition", "user")
+SUCH_A_DRAFT = "format: rekindle-policy/1\nvalues:\n  max_requeues: 5"  # stays English: a format
 
 
 @never_cache
@@ -53,6 +55,7 @@ def replayed(request: HttpRequest) -> HttpResponse:
     asked = request.POST if request.method == "POST" else request.GET
     wanted = {name: asked.get(name, "") for name in ("version", "since", "on", "text")}
     context: dict[str, Any] = {"now": timezone.now(), "clusters": _clusters(), "versions": _versions(), **wanted}
+    context["such_a_draft"] = SUCH_A_DRAFT
     status = 200
     try:
         draft = _draft(wanted)
@@ -69,13 +72,13 @@ def _draft(wanted: dict[str, str]) -> Draft | None:
     number = wanted["version"]
     if wanted["text"].strip():
         if number:
-            raise Bad("Choose a version or type a draft: one of the two.")
+            raise Bad(_("Choose a version or type a draft: one of the two."))
         said = read(wanted["text"].replace("\r\n", "\n"))
         return Draft(find_place(said.cluster, said.partition, said.user), dict(said.values))
     if not number:
         return None
     if not (number.isascii() and number.isdigit() and len(number) <= NUMBER_LENGTH):
-        raise NotFound("There is no such policy version.")
+        raise NotFound(_("There is no such policy version."))
     version = find_version(int(number))
     return Draft(place_of(version), version.values)
 

@@ -8,6 +8,7 @@ from django.contrib.auth.decorators import login_required, permission_required
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.utils import timezone
+from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
@@ -75,7 +76,7 @@ def _found(number: str) -> PolicyVersion:
             return find_version(pk)
     except NotFound:
         pass
-    raise Http404("There is no such policy.")
+    raise Http404(_("There is no such policy."))
 
 
 def _number(text: str) -> int | None:
