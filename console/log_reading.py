@@ -23,6 +23,11 @@ from workloads.models import Attempt
 
 LOGS_SHOWN = 1_000
 OFFSET_DIGITS = 18
+MAY_READ = "workloads.view_job_log"
+NOT_YOURS = (
+    "Whole logs are for Operators and Administrators; you may read what was kept around the evidence. An "
+    "administrator of this site grants more: the permission “Can read whole logs of jobs”, in the admin."
+)
 
 
 @dataclass(frozen=True)
@@ -91,10 +96,15 @@ def read_place(asked: Mapping[str, str]) -> Place:
     return Place(numbers["at"], numbers["from"], numbers["before"], numbers["copy"], wanted)
 
 
-def piece_of(log: Log, place: Place, now: datetime) -> Piece:
-    """The log itself where it can be read, else the copy that holds the place; with who speaks in each line."""
+def piece_of(log: Log, place: Place, now: datetime, *, whole: bool) -> Piece:
+    """The log itself where it can be read, else the copy that holds the place; with who speaks in each line.
+
+    Not `whole`: only what was kept of it.
+    """
     trouble = ""
-    if place.copy is None and log.feed is not None:
+    if not whole:
+        trouble = NOT_YOURS if place.copy is None else ""
+    elif place.copy is None and log.feed is not None:
         window = _window(log, log.feed, place, now)
         if not window.trouble:
             return _finished(log, _live(window, place), place)

@@ -2,12 +2,12 @@
 
 The file is opened as the detectors open it: below the cluster's log roots, the job's own user's, no link. It is
 shown only where it still is what was read, and never beyond the place up to which it was read: what stands there
-may be another attempt's. A file that was renamed since is found beside its name, by what it holds.
+may be another attempt's. A file that was renamed or packed since is found beside its name, by what it holds; its
+offsets stay those of its text.
 """
 
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
@@ -17,6 +17,7 @@ from detectors.sources.files import FileSource
 from detectors.sources.opening import NotThere, Opened, Unreadable, opened, real_roots
 from detectors.sources.position import FilePosition
 from detectors.sources.rotated import BROKEN, Rotated, Unpacking, opened_rotated, siblings
+from detectors.unpacked_windows import Refused, unpacked_window
 from workloads.models import Attempt
 
 BEFORE = 65_536  # bytes looked at in front of a piece: a secret may begin there
@@ -26,10 +27,11 @@ CHUNK = 1 << 20
 
 STORED_ELSEWHERE = "Its lines come from another source than a file, so only what was stored of them can be shown."
 NOT_READ = "Nothing of it has been read yet."
+PACKED_ALONE = (".gz", ".bz2", ".xz")  # a person packs a log without renaming it
 REWRITTEN = (
     "The file was shortened or written anew since it was read, as a requeue does. What it held then is gone."
 )
-NOT_THERE = "The file is not there any more: it was deleted, or rotated away and packed."
+NOT_THERE = "The file is not there any more: it was deleted, or moved to another folder."
 
 
 @dataclass(frozen=True)
@@ -92,23 +94,35 @@ def read_window(attempt: Attempt, feed: Feed, start: int, size: int, now: dateti
         trouble = NOT_THERE
     except (Unreadable, OSError) as error:
         return LogWindow(end=own.offset, trouble=f"It cannot be read from here: {_why(error)}.")
-    with suppress(*BROKEN), _renamed(feed.stream, roots, job.user_id, own, now) as old:
-        if old is not None and (found := _window(old, own, start, size, os.path.basename(old.path))) is not None:
+    for name in _beside(feed.stream, now):
+        try:
+            with opened_rotated(name, roots, job.user_id, Unpacking()) as old:
+                found = _old_window(old, own, start, size) if old is not None else None
+        except Refused as refused:
+            trouble = str(refused)
+            continue
+        except BROKEN:
+            continue
+        if found is not None:
             return found
     return LogWindow(end=own.offset, trouble=trouble)
 
 
-@contextmanager
-def _renamed(
-    path: str, roots: tuple[str, ...], owner: int | None, own: FilePosition, now: datetime
-) -> Iterator[Rotated | None]:
-    """The file beside the log that holds what was read; packed ones are left: to go back in them costs too much."""
-    for name in reversed(siblings(path, now.timestamp())):
-        with opened_rotated(name, roots, owner, Unpacking()) as old:
-            if old is not None and not old.packed and old.continues(own):
-                yield old
-                return
-    yield None
+def _beside(path: str, now: datetime) -> Iterator[str]:
+    """What a log may have become, the newest first."""
+    yield from (path + end for end in PACKED_ALONE)
+    yield from reversed(siblings(path, now.timestamp()))
+
+
+def _old_window(old: Rotated, own: FilePosition, start: int, size: int) -> LogWindow | None:
+    name = os.path.basename(old.path)
+    if not old.packed:
+        return _window(old, own, start, size, name)
+    first = max(0, start - BEFORE)
+    found = unpacked_window(old, own, first, start - first + size, start if start <= COUNTED else None)
+    if found is None:
+        return None
+    return LogWindow(first, found.content, start, own.offset, found.line, name)
 
 
 def _window(text: _Text, own: FilePosition, start: int, size: int, moved_to: str) -> LogWindow | None:

@@ -1,7 +1,7 @@
 """Which app is this room?"""
 
 from django.apps import AppConfig, apps
-from django.db.models.signals import post_migrate
+from django.db.models.signals import post_migrate, pre_migrate
 
 
 class RecoverySiteConfig(AppConfig):
@@ -13,8 +13,9 @@ class RecoverySiteConfig(AppConfig):
     def ready(self) -> None:
         """Import what registers itself, and have the groups made after each migration."""
         from recovery_site import checks  # noqa: F401, PLC0415  # registration needs loaded apps
-        from recovery_site.groups import make_groups  # noqa: PLC0415  # its models need loaded apps
+        from recovery_site.groups import make_groups, note_permissions  # noqa: PLC0415  # its models need loaded apps
 
         # The last app with models: by then the permissions of all others are there.
         last = apps.get_app_config("console")
+        pre_migrate.connect(note_permissions, sender=last, dispatch_uid="rekindle permissions")
         post_migrate.connect(make_groups, sender=last, dispatch_uid="rekindle groups")

@@ -291,6 +291,7 @@ class Job(models.Model):
 
     class Meta:
         ordering = ("-created_at", "-id")
+        permissions = (("view_job_log", "Can read whole logs of jobs"),)
         constraints = (models.UniqueConstraint(fields=("cluster", "number", "epoch"), name="job_identity"),)
         indexes = (
             models.Index(fields=("cluster", "array_job"), name="job_by_array"),

@@ -8,7 +8,7 @@ from django.views.decorators.http import require_safe
 from console.asking import Asked
 from console.job_rows import end_of
 from console.log_key import log_key
-from console.log_reading import Log, Place, logs_of, piece_of, read_place
+from console.log_reading import MAY_READ, Log, Place, logs_of, piece_of, read_place
 from console.views.asked import asked_of
 from detectors.models import Excerpt
 from workloads.models import Attempt
@@ -20,14 +20,23 @@ def job_logs(request: HttpRequest, cluster: str, number: int, epoch: int, index:
     """The logs of one attempt, as far as anything is known of them."""
     asked = asked_of(request, cluster, number, epoch)
     attempt = _attempt(asked, index)
-    found = {"attempt": attempt, "logs": logs_of(attempt), "asked": asked, "now": asked.now}
+    found = {
+        "attempt": attempt,
+        "logs": logs_of(attempt),
+        "asked": asked,
+        "now": asked.now,
+        "may_read": request.user.has_perm(MAY_READ),
+    }
     return render(request, "console/job_logs.html", found)
 
 
 @require_safe
 @login_required
 def job_log(request: HttpRequest, cluster: str, number: int, epoch: int, *, index: int, key: str) -> HttpResponse:
-    """A piece of one log: around a byte (`at`), from one on (`from`), up to one (`before`), or its end."""
+    """A piece of one log: around a byte (`at`), from one on (`from`), up to one (`before`), or its end.
+
+    Without the permission to read whole logs: the copy that was kept of that place, or 403.
+    """
     asked = asked_of(request, cluster, number, epoch)
     attempt = _attempt(asked, index)
     log = next((log for log in logs_of(attempt) if log.key == key), None)
@@ -61,8 +70,10 @@ def _attempt(asked: Asked, index: int) -> Attempt:
 
 
 def _shown(request: HttpRequest, asked: Asked, log: Log, place: Place) -> HttpResponse:
-    piece = piece_of(log, place, asked.now)
+    may_read = request.user.has_perm(MAY_READ)
+    piece = piece_of(log, place, asked.now, whole=may_read)
     context = {
+        "may_read": may_read,
         "log": log,
         "attempt": log.attempt,
         "piece": piece,
@@ -71,4 +82,5 @@ def _shown(request: HttpRequest, asked: Asked, log: Log, place: Place) -> HttpRe
         "now": asked.now,
         "live": end_of(log.attempt) is None,
     }
-    return render(request, "console/job_log.html", context)
+    refused = not may_read and piece.copy is None
+    return render(request, "console/job_log.html", context, status=403 if refused else 200)

@@ -112,6 +112,12 @@ def base_of(name: str) -> str | None:
     return match["base"] if match else None
 
 
+def packing_of(name: str) -> str | None:
+    """`gz`, `bz2`, `xz` by the end of a name; `None`: it is not packed, or by something that is not known here."""
+    last = name.rpartition(".")[2]
+    return last if last in _UNPACKED else None
+
+
 @dataclass(frozen=True)
 class Beside:
     """The rotated files of every log of one folder. `settled_ns`: the folder's time, 0 when it changed just now."""
@@ -177,18 +183,18 @@ def opened_rotated(
     path: str, roots: Sequence[str], owner: int | None, unpacking: Unpacking
 ) -> Iterator[Rotated | None]:
     """One of `siblings`; `None` when it must not or cannot be opened."""
-    match = _ROTATED.match(path)
+    packing = packing_of(path)
     with ExitStack() as stack:
         try:
             file = stack.enter_context(opened(path, roots, owner))
         except Unreadable:
             yield None
             return
-        if match is None or match["packed"] is None:
+        if packing is None:
             yield Rotated(path, file, packed=False, _unpacking=unpacking)
             return
         raw = stack.enter_context(os.fdopen(os.dup(file.descriptor), "rb"))
-        text = stack.enter_context(_UNPACKED[match["packed"]](raw))
+        text = stack.enter_context(_UNPACKED[packing](raw))
         yield Rotated(path, file, packed=True, _unpacking=unpacking, _text=text)
 
 

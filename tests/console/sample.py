@@ -66,8 +66,9 @@ def cast() -> dict[str, User]:
     admin = User.objects.create_user("admin", password="a long password for admin", is_staff=True)
     approve = Permission.objects.get(codename="approve_advice", content_type__app_label="advisor_api")
     switch = Permission.objects.get(codename="switch_mode", content_type__app_label="workloads")
-    operator.user_permissions.add(approve)
-    admin.user_permissions.add(approve, switch)
+    read = Permission.objects.get(codename="view_job_log", content_type__app_label="workloads")
+    operator.user_permissions.add(approve, read)
+    admin.user_permissions.add(approve, switch, read)
     return {"viewer": viewer, "operator": operator, "admin": admin}
 
 

@@ -396,6 +396,7 @@ class Migration(migrations.Migration):
             ],
             options={
                 "ordering": ("-created_at", "-id"),
+                "permissions": (("view_job_log", "Can read whole logs of jobs"),),
             },
         ),
         migrations.CreateModel(
