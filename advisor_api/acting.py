@@ -24,7 +24,7 @@ class Acting:
             return "the policy of the job cannot be read"
         if policy.acts_on(failure_class):
             return ""
-        return f"failures of the class {failure_class} are only advised on (act_on_{failure_class} is 0)"
+        return f"failures of the class {failure_class} are only advised on, as the policy says"
 
 
 def acting_on(jobs: Collection[Job]) -> Acting:

@@ -34,7 +34,8 @@ class Change:
     @property
     def sentence(self) -> str:
         """For people."""
-        of = f"{len(self.group.tasks)} waiting task(s) of array {self.group.array_job}"
+        waiting = len(self.group.tasks)
+        of = f"{waiting} waiting task{'s' * (waiting != 1)} of array {self.group.array_job}"
         return f"exclude nodes for {of}: {','.join(self.nodes) or 'none'}"
 
 

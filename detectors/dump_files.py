@@ -118,7 +118,9 @@ def _listed(asked: Asked, made: Look) -> list[tuple[str, Hints, os.stat_result]]
         for path, hints in hints_of(pattern, paths_of(pattern, asked.roots), asked.nodes).items():
             found.setdefault(path, hints)
     if len(found) > FILES_LIMIT:
-        made.troubles.append(f"more than {FILES_LIMIT} files match dump_patterns: the others were not looked at")
+        made.troubles.append(
+            f"more than {FILES_LIMIT} files match the dump patterns: the others were not looked at"
+        )
     since, until = (int(at.timestamp() * 1e9) for at in (asked.since, asked.until))
     listed = []
     for path in sorted(found)[:FILES_LIMIT]:
@@ -137,7 +139,7 @@ def _folder_trouble(pattern: LogPattern, roots: Sequence[str]) -> str:
     fixed = next((place for place, part in enumerate(parts) if "*" in part.replace("[*]", "")), len(parts) - 1)
     folder = plain("/".join(parts[:fixed])) or "/"
     if not below(folder, roots):
-        return f"no dumps were looked for in {shown(folder)}: it lies outside the cluster's log_roots"
+        return f"no dumps were looked for in {shown(folder)}: it lies outside the cluster's log roots"
     try:
         if pattern.wild:
             with os.scandir(folder):

@@ -40,7 +40,7 @@ def metrics_shown(cluster: Cluster, ask: Ask | None = None) -> Shown:
     ports = sum(len(host.ports) for host in seen.hosts.values())
     words = [f"The metrics show {seen.gpus} GPUs on {len(with_gpus)} of {len(nodes)} nodes and {ports} ports."]
     if seen.strangers:
-        words.append(f"Nobody knows these nodes: {_some(seen.strangers)}; see the labels gpu_node and node.")
+        words.append(f"Nobody knows these nodes: {_some(seen.strangers)}; look at the labels that name the node.")
     if with_gpus and (unseen := nodes - with_gpus):
         words.append(f"Without GPUs: {_some(unseen)}.")
     if missing := [name for name in NEEDED if name not in names]:

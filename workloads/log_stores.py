@@ -85,7 +85,9 @@ def store_mistakes(cluster: Described) -> dict[str, str]:
     elif cluster.log_store_node_lines and "node" not in labels:
         mistakes["log_store_labels"] = 'Lines of nodes need a label for the node: {"node": "LABEL"}.'
     if cluster.log_roots or cluster.log_patterns:
-        mistakes["log_store"] = "A cluster reads files or a log store: empty log_roots and log_patterns, or this."
+        mistakes["log_store"] = (
+            "A cluster reads files or a log store: empty its log roots and log patterns, or this."
+        )
     if cluster.log_store == "victorialogs" and cluster.log_store_tenant and not _tenant(cluster.log_store_tenant):
         mistakes["log_store_tenant"] = (
             "A tenant of VictoriaLogs is ACCOUNT or ACCOUNT:PROJECT, two numbers below 2^32."

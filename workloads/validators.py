@@ -73,5 +73,5 @@ def _strings(value: Any) -> list[str]:
 def dump_mistakes(cluster: Any) -> dict[str, str]:
     """By field what patterns of dumps are missing: a dump is read below a log root only."""
     if cluster.dump_patterns and not cluster.log_roots:
-        return {"dump_patterns": "Dumps are read below log_roots only: name a folder there, too."}
+        return {"dump_patterns": "Dumps are read below the log roots only: name a folder there, too."}
     return {}

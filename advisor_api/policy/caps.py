@@ -10,6 +10,7 @@ from math import ceil
 
 from advisor_api.policy.facts import Facts
 from advisor_api.policy.values import Policy
+from advisor_api.policy.wording import counted
 
 
 def sure_nodes(facts: Facts, policy: Policy) -> tuple[str, ...]:
@@ -59,18 +60,21 @@ def checks(facts: Facts, policy: Policy) -> tuple[tuple[str, bool], ...]:
 def cap_on(sure: tuple[str, ...], facts: Facts, policy: Policy) -> str:
     """Which cap forbids to exclude these of the named nodes, in words; `""` when none does."""
     if _too_many(facts, policy):
-        return f"{len(facts.named)} nodes are named, at most {policy.max_nodes_per_incident} may go at once"
+        named = len(facts.named)
+        are = "is" if named == 1 else "are"
+        return f"{counted(named, 'node')} {are} named, at most {policy.max_nodes_per_incident} may go at once"
     left = _left_without(facts, sure)
     if sure and left < facts.node_count:
-        return f"{left} nodes would be left for a job that needs {facts.node_count}"
+        return f"{counted(left, 'node')} would be left for a job that needs {facts.node_count}"
     if not _new(sure, facts):
         return ""
     allowed, total = _allowed(facts, policy), _total(sure, facts)
     if total > allowed:
-        return f"{total} of {facts.partition_size} nodes would be excluded, at most {allowed} may be"
+        return f"{total} of {counted(facts.partition_size, 'node')} would be excluded, at most {allowed} may be"
     own, most = _by_own_log(sure, facts), _allowed_by_own_log(facts, policy)
     if own > most and own > _by_own_log((), facts):
-        return f"{own} nodes would be excluded by what logs of its user's jobs alone say, at most {most} may be"
+        nodes = counted(own, "node")
+        return f"{nodes} would be excluded by what logs of its user's jobs alone say, at most {most} may be"
     return ""
 
 

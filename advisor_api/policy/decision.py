@@ -14,6 +14,8 @@ from advisor_api.policy.rule import Rule
 from advisor_api.policy.rules import RULES
 from advisor_api.policy.turning import turns
 from advisor_api.policy.values import Policy
+from advisor_api.policy.wording import RuleSentence
+from detectors.catalogue.spans import spoken
 from workloads.mode import Mode
 
 ASK_SECONDS = 86400  # a question to a person stays open for a day
@@ -111,7 +113,8 @@ def sentence(rule: Rule, facts: Facts, policy: Policy) -> str:
     """A rule's `because` with what was found filled in."""
     sure, out = sure_nodes(facts, policy), left_out(facts, policy)
     stay = ", ".join(node for node in sure if node not in out)
-    return rule.because.format(
+    return RuleSentence().format(
+        rule.because,
         facts=facts,
         policy=policy,
         sure=", ".join(sure) or _no_node(facts, policy),
@@ -124,7 +127,7 @@ def sentence(rule: Rule, facts: Facts, policy: Policy) -> str:
         storm_limit=storm_limit(facts, policy),
         maintained_are=_are(facts.maintained),
         kill_failed=", ".join(facts.kill_failed),
-        judged_age=timedelta(seconds=int(facts.judged_seconds)),
+        judged_age=spoken(facts.judged_seconds),
         outer_try=facts.outer_retries + 1,
     )
 

@@ -134,7 +134,7 @@ GUARDS = (
     Rule(
         "array_asked",
         None,
-        "{facts.array_failed} tasks of array {facts.array_job} failed alike, and a person is asked about all",
+        "{facts.array_failed:task} of array {facts.array_job} failed alike, and a person is asked about all",
         lambda facts, policy: facts.array_asked and not facts.array_goes_on,
     ),
     Rule(

@@ -1,5 +1,6 @@
 """What does docs/policy.md say? The rules in their order, and the limits with their defaults."""
 
+import re
 from dataclasses import fields
 
 from advisor_api.policy.guards import GUARDS
@@ -7,6 +8,7 @@ from advisor_api.policy.rule import Rule
 from advisor_api.policy.rules import LAST, RESTARTS, RULES
 from advisor_api.policy.stops import STOPS
 from advisor_api.policy.values import FOR_ALL, MEANINGS, Policy
+from advisor_api.policy.wording import SPAN
 
 GROUPS = (
     ("Guards: nothing is done", GUARDS),
@@ -14,6 +16,8 @@ GROUPS = (
     ("Restart", RESTARTS),
     ("Last", LAST),
 )
+
+_FIELD = re.compile(r"\{([^{}:]+)(?::(\w+))?\}")
 
 HEAD = """# Policy
 
@@ -51,9 +55,14 @@ def page() -> str:
     return "".join(parts)
 
 
+def _filled(name: str, asked: str) -> str:
+    """How a place that is filled in stands on the page: `⟨facts.requeues⟩ times`."""
+    return f"⟨{name}⟩ {asked}s" if asked and asked != SPAN else f"⟨{name}⟩"
+
+
 def _row(number: int, rule: Rule) -> str:
     then = rule.then.name if rule.then else "–"
     then += " ◆" if rule.names_nodes else ""
     again = f" (looked at again after {rule.again_seconds:g} s)" if rule.again_seconds else ""
-    because = rule.because.replace("{", "⟨").replace("}", "⟩").replace("|", "\\|")
+    because = _FIELD.sub(lambda found: _filled(found[1], found[2] or ""), rule.because).replace("|", "\\|")
     return f"| {number} | `{rule.name}` | {then} | {because}{again} |\n"

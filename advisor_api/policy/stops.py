@@ -42,7 +42,7 @@ STOPS = (
     Rule(
         "array_systemic",
         Operation.WAIT,
-        "{facts.array_failed} of {facts.array_tasks} tasks of array {facts.array_job} failed alike, which is no "
+        "{facts.array_failed} of {facts.array_tasks:task} of array {facts.array_job} failed alike, which is no "
         "chance and no bad host: none is tried again. Whoever owns it can hold what has not run (scontrol hold "
         "{facts.array_job}), and let it go on once mended (scontrol release {facts.array_job}); to reject this "
         "lets its tasks be tried again",
@@ -57,7 +57,7 @@ STOPS = (
     Rule(
         "earlier_checkpoint",
         Operation.WAIT,
-        "it died {facts.checkpoint_deaths} times alike at the same place after the checkpoint of step "
+        "it died {facts.checkpoint_deaths:time} alike at the same place after the checkpoint of step "
         "{facts.checkpoint}, which may be bad. The one before is of step {facts.earlier_checkpoint}: its owner can "
         "start it from there, for Rekindle knows no safe way to ask a job for it",
         lambda facts, policy: suspects_checkpoint(facts) and facts.earlier_checkpoint is not None,
@@ -65,27 +65,27 @@ STOPS = (
     Rule(
         "bad_checkpoint",
         Operation.TERMINATE,
-        "it died {facts.failures_at_loading} times alike before its first step from the checkpoint of step "
+        "it died {facts.failures_at_loading:time} alike before its first step from the checkpoint of step "
         "{facts.checkpoint}, and no earlier one is known",
         lambda facts, policy: suspects_checkpoint(facts) and facts.failures_at_loading >= DEATHS_THAT_TELL,
     ),
     Rule(
         "no_new_checkpoint",
         Operation.TERMINATE,
-        "{facts.attempts_without_checkpoint} attempts in a row saved no new checkpoint",
+        "{facts.attempts_without_checkpoint:attempt} in a row saved no new checkpoint",
         lambda facts, policy: facts.attempts_without_checkpoint >= policy.max_attempts_without_checkpoint,
     ),
     Rule(
         "same_cause_confirmed",
         Operation.TERMINATE,
-        "the same error of the program, its memory or its input came again after {facts.restarts_for_cause} "
-        "restart(s)",
+        "the same error of the program, its memory or its input came again after "
+        "{facts.restarts_for_cause:restart}",
         lambda facts, policy: is_of_program(facts) and facts.restarts_for_cause >= policy.confirmation_restarts,
     ),
     Rule(
         "same_cause_too_often",
         Operation.TERMINATE,
-        "{facts.restarts_for_cause} restarts for the same cause brought no new checkpoint",
+        "{facts.restarts_for_cause:restart} for the same cause brought no new checkpoint",
         lambda facts, policy: facts.restarts_for_cause >= policy.max_restarts_per_cause,
     ),
     Rule(
@@ -99,27 +99,27 @@ STOPS = (
     Rule(
         "too_many_requeues",
         Operation.TERMINATE,
-        "the job was requeued {facts.requeues} times, at most {cap_on_requeues} are allowed",
+        "the job was requeued {facts.requeues:time}, and the most is {cap_on_requeues}",
         lambda facts, policy: facts.requeues >= requeue_cap(facts, policy),
     ),
     Rule(
         "restart_storm",
         Operation.WAIT,
-        "{facts.partition_restarts} restarts in the partition within {policy.storm_window_seconds} s, and "
-        "{storm_limit} are the most: a common cause is likely",
+        "{facts.partition_restarts:restart} in the partition within {policy.storm_window_seconds:span}, and the "
+        "most is {storm_limit}: a common cause is likely",
         lambda facts, policy: facts.partition_restarts >= storm_limit(facts, policy),
     ),
     Rule(
         "restarts_of_user",
         Operation.WAIT,
-        "{facts.user_restarts} jobs of its user were restarted within {policy.storm_window_seconds} s: what they "
-        "have in common may be the cause",
+        "within {policy.storm_window_seconds:span} Rekindle restarted {facts.user_restarts:job} of its user: what "
+        "they have in common may be the cause",
         lambda facts, policy: facts.user_restarts >= policy.max_user_restarts,
     ),
     Rule(
         "restarts_of_job",
         Operation.WAIT,
-        "{facts.attempts_in_window} attempts of it began within {policy.attempts_window_seconds} s: it does not "
+        "{facts.attempts_in_window:attempt} of it began within {policy.attempts_window_seconds:span}: it does not "
         "live long enough to be repaired",
         lambda facts, policy: facts.attempts_in_window >= policy.max_attempts_in_window,
     ),
@@ -146,7 +146,7 @@ STOPS = (
     Rule(
         "shared_cause",
         Operation.WAIT,
-        "one cause, which is no single node's, stopped {facts.jobs_struck} jobs at about the same time",
+        "one cause, which is no single node's, stopped {facts.jobs_struck:job} at about the same time",
         lambda facts, policy: facts.jobs_struck >= policy.storm_restarts,
     ),
     Rule(
@@ -158,7 +158,7 @@ STOPS = (
     Rule(
         "same_step_again",
         Operation.WAIT,
-        "it failed {facts.failures_at_this_step} times at the same step, and the cause is not proved",
+        "it failed {facts.failures_at_this_step:time} at the same step, and the cause is not proved",
         lambda facts, policy: (
             facts.failures_at_this_step >= 2
             and (facts.kind is AnomalyKind.HANG or facts.layer.domain in {"framework", "unknown"})

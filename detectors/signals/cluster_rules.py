@@ -27,7 +27,7 @@ def _scheduler(cluster: ClusterFacts) -> list[Remark]:
                 "scheduler",
                 f"The scheduler does not answer: {scheduler.trouble}.",
                 "Which jobs run, and how they end, is not known; the jobs below are those of the last listing.",
-                "Check the cluster's scheduler_path and scheduler_config, and that this user may run squeue here.",
+                "Check the path and configuration of the scheduler; this user must be able to run squeue.",
             )
         ]
     if scheduler.unseen:
@@ -78,7 +78,7 @@ def judge_source(cluster: ClusterFacts) -> list[Remark]:
         return [
             wrong(
                 "log_roots",
-                "The cluster has no log_roots and no log store: no log may be read.",
+                "The cluster has no log roots and no log store: no log may be read.",
                 _ALL_BLIND,
                 "Set the folders below which job logs may be read, or a log store, on the cluster's "
                 "page in the admin.",

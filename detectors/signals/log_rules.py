@@ -50,7 +50,7 @@ def _empty(job: JobFacts, cluster: ClusterFacts, sentence: str, matters: str) ->
         )
     else:
         remedy = (
-            "Name its files in the cluster's log_patterns, or in the key logs of the job's comment; "
+            "Name its files in the cluster's log patterns, or in the key logs of the job's comment; "
             "a path that only "
             "srun --output names inside the script is not known to the scheduler."
         )
@@ -72,9 +72,12 @@ def _remedy_of(trouble: str) -> str:
             "belongs to user",
             "The file must belong to the job's user: do not let another account create or copy it.",
         ),
-        ("outside", "Add the folder to the cluster's log_roots, or let the job write below one of them."),
+        ("outside", "Add the folder to the cluster's log roots, or let the job write below one of them."),
         ("user id is not known", "Let the scheduler be listed first: it tells the job's user id."),
-        ("no such file", "Check log_patterns against the path that the job really writes to, and its file system."),
+        (
+            "no such file",
+            "Check the log patterns against the path that the job really writes to, and its file system.",
+        ),
         ("permission", "The site's user must be able to read it: its group, or an ACL on the folder."),
         (
             "since the attempt started",

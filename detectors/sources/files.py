@@ -19,7 +19,7 @@ from detectors.sources.rotated import beside
 from detectors.sources.source import Asked, Found, Known, Portion, Position, Stream
 from workloads.log_paths import hints_of
 
-NO_ROOTS = "the cluster has no log_roots: set the folders below which job logs may be read"
+NO_ROOTS = "the cluster has no log roots: set the folders below which job logs may be read"
 STALE = "nothing was written to it since the attempt started"
 TAKEN_OVER = "the next attempt writes to it already"
 STALE_BEFORE_START = timedelta(seconds=60)  # clocks of file server and scheduler differ

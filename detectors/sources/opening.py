@@ -55,7 +55,7 @@ def opened(path: str, roots: Sequence[str], owner: int | None) -> Iterator[Opene
         real = _real(path)
         root = _root_of(real, roots)
         if root is None:
-            raise Unreadable("it lies outside the cluster's log_roots")
+            raise Unreadable("it lies outside the cluster's log roots")
         descriptor = _open_below(root, _below(root, real), owner)
     try:
         yield Opened(descriptor, _checked(os.fstat(descriptor), owner))

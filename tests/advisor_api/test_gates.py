@@ -133,12 +133,12 @@ CLOSED = [
     (
         "on failures of its class is only advised",
         Scene(policy=Policy(act_on_unknown=0)),
-        "failures of the class unknown are only advised on (act_on_unknown is 0)",
+        "failures of the class unknown are only advised on, as the policy says",
     ),
     (
         "on hardware is only advised",
         Scene(advice={"verdict": Verdict(layer="hardware.gpu")}, policy=Policy(act_on_hardware=0)),
-        "failures of the class hardware are only advised on (act_on_hardware is 0)",
+        "failures of the class hardware are only advised on, as the policy says",
     ),
     ("nobody can read its policy", Scene(policy=None), "the policy of the job cannot be read"),
     ("another partition", Scene(job={"partition": "big"}), "partition big is not among those of demo"),

@@ -96,7 +96,7 @@ def test_waiting_tasks_leave_out_what_the_failed_one_is_restarted_without(array:
     pass_time(array)
     assert told(array) == [((4, 5, 6), ("n03",))]
     intents = [item for item in array.advisor.events.values() if item["payload"].get("array") == str(ARRAY)]
-    assert len(intents) == 1 and "3 waiting task(s) of array 11: n03" in intents[0]["payload"]["sentence"]
+    assert len(intents) == 1 and "3 waiting tasks of array 11: n03" in intents[0]["payload"]["sentence"]
     assert array.advisor.reports[0][1] == "CONVERGED"
 
 

@@ -335,7 +335,7 @@ class TestFolders:
         attempt = site(tmp_path)
         type(attempt.job.cluster).objects.update(dump_patterns=["/etc/%j_%t"])
         judged(attempt)
-        assert "no dumps were looked for in /etc: it lies outside the cluster's log_roots" in unread(attempt)
+        assert "no dumps were looked for in /etc: it lies outside the cluster's log roots" in unread(attempt)
 
     def test_a_folder_that_is_none(self, tmp_path: Path) -> None:
         attempt = site(tmp_path)
@@ -370,7 +370,7 @@ class TestFolders:
     def test_patterns_need_a_root(self) -> None:
         cluster = make_cluster()
         cluster.dump_patterns = ["/dumps/%j_%t"]
-        with pytest.raises(ValidationError, match="below log_roots only"):
+        with pytest.raises(ValidationError, match="below the log roots only"):
             cluster.full_clean()
 
 

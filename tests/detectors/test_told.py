@@ -119,7 +119,7 @@ def test_few_messages_are_no_sight(cluster: Cluster) -> None:
         told(other, Message(step=int(at)), at=at)
         read(attempt, at=at)
     assert kinds(attempt) == ["blind"]
-    assert "no log_roots" in again(attempt).blind_reason
+    assert "no log roots" in again(attempt).blind_reason
     assert again(attempt).last_step == 1, "what it told is known all the same"
 
 

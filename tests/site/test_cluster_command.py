@@ -146,7 +146,7 @@ def test_a_cluster_with_a_log_store_is_added(capsys: pytest.CaptureFixture[str])
 
 def test_a_cluster_with_dumps_is_added(capsys: pytest.CaptureFixture[str]) -> None:
     where = "/shared/dumps/%j/nccl_trace_rank_%t"
-    with pytest.raises(CommandError, match="dump_patterns: Dumps are read below log_roots only"):
+    with pytest.raises(CommandError, match="dump_patterns: Dumps are read below the log roots only"):
         call_command("cluster", "add", "beta", "--dumps", where)
     with pytest.raises(CommandError, match="is not a usable path pattern"):
         call_command("cluster", "add", "beta", "--log-root", "/shared/dumps", "--dumps", "x" * 1025)

@@ -198,7 +198,7 @@ class TestTheLogItself:
         outside.write_text("secret step 12 | loss 1.0\n" * 30)
         Log.of(attempt).path.symlink_to(outside)
         report = look(cluster, now)
-        assert "outside the cluster's log_roots" in sentence(report, "log")
+        assert "outside the cluster's log roots" in sentence(report, "log")
         assert "secret" not in json.dumps(as_json(report))
 
     def test_a_fifo(self, cluster: Cluster, attempt: Attempt, now: datetime) -> None:
@@ -263,7 +263,7 @@ class TestTheCluster:
         make_attempt(cluster, started_at=now - timedelta(hours=1))
         report = look(cluster, now)
         assert {remark.point for remark in report.remarks if remark.grade is Grade.WRONG} == {"log_roots"}
-        assert "log_roots" in sentence(report, "log")
+        assert "log roots" in sentence(report, "log")
 
     def test_a_scheduler_that_is_not_there(self, cluster: Cluster, attempt: Attempt, now: datetime) -> None:
         Log.of(attempt).write(*healthy(now), at=now)

@@ -197,7 +197,7 @@ CLUSTERS: list[tuple[str, dict[str, Any], str, Grade, str]] = [
     ("never listed", {"scheduler": SchedulerFacts()}, "scheduler", Grade.WRONG, "last listed never"),
     ("clock ahead", {"scheduler": SchedulerFacts(ahead=9.0)}, "clock", Grade.WRONG, "9 s ahead of ours"),
     ("clock behind", {"scheduler": SchedulerFacts(ahead=-3600.0)}, "clock", Grade.WRONG, "1 h behind ours"),
-    ("no roots", {"rooted": False}, "log_roots", Grade.WRONG, "no log_roots and no log store"),
+    ("no roots", {"rooted": False}, "log_roots", Grade.WRONG, "no log roots and no log store"),
     ("a root away", {"roots": (("/x", "is no folder here"),)}, "log_roots", Grade.WRONG, "/x is no folder here"),
     ("files", {}, "node lines", Grade.NOTE, "from a log store only"),
     ("store away", {"store": StoreFacts("Loki", "no answer")}, "store", Grade.UNKNOWN, "no answer"),

@@ -333,7 +333,7 @@ class TestHostilePaths:
 
     def test_a_link_out_of_the_roots(self, reader: Reader) -> None:
         reader.path.symlink_to("/etc/passwd")
-        assert self.trouble(reader) == "it lies outside the cluster's log_roots"
+        assert self.trouble(reader) == "it lies outside the cluster's log roots"
 
     def test_a_folder_linked_out_of_the_roots(self, tmp_path: Path) -> None:
         root, secret = tmp_path / "root", tmp_path / "secret"
@@ -342,7 +342,7 @@ class TestHostilePaths:
         (secret / "log").write_text("secret\n")
         (root / "way").symlink_to(secret)
         reader = Reader(root / "way" / "log", asked(root))
-        assert self.trouble(reader) == "it lies outside the cluster's log_roots"
+        assert self.trouble(reader) == "it lies outside the cluster's log roots"
 
     def test_a_link_inside_the_roots_is_the_file(self, reader: Reader) -> None:
         (reader.path.parent / "real").write_text("one\n")
@@ -370,7 +370,7 @@ class TestHostilePaths:
         (tmp_path / "logs").mkdir()
         (tmp_path / "logs-secret").write_text("secret\n")
         reader = Reader(tmp_path / "logs-secret", asked(tmp_path / "logs"))
-        assert self.trouble(reader) == "it lies outside the cluster's log_roots"
+        assert self.trouble(reader) == "it lies outside the cluster's log roots"
 
     def test_somebody_elses_file(self, reader: Reader) -> None:
         reader.path.write_text("root's own\n")
@@ -387,7 +387,7 @@ class TestHostilePaths:
     def test_nothing_is_told_of_what_stands_outside(self, reader: Reader, target: str) -> None:
         """Whether it exists is no business of the job's owner."""
         reader.path.symlink_to(target)
-        assert self.trouble(reader) == "it lies outside the cluster's log_roots"
+        assert self.trouble(reader) == "it lies outside the cluster's log roots"
 
     def test_a_file_swapped_for_a_link_between_check_and_opening(
         self, reader: Reader, monkeypatch: pytest.MonkeyPatch
