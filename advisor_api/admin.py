@@ -1,20 +1,19 @@
 """What may an administrator see and change of advice, policies, limits and tokens?"""
 
-from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
-from django.contrib import admin, messages
+from django.contrib import admin
 from django.db.models import QuerySet
 from django.forms import ModelForm
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponse
+from django.urls import reverse
 from django.utils import timezone
 
-from advisor_api.admin_forms import ExclusionForm, PauseForm, TokenForm
+from advisor_api.admin_forms import ExclusionForm, PauseForm
 from advisor_api.excluding import exclude, lift
-from advisor_api.insert_only import InsertOnlyAdmin, actor_of
+from advisor_api.insert_only import InsertOnlyAdmin, Question, actor_of
 from advisor_api.models import (
     Advice,
-    ApiToken,
     ControllerLease,
     Exclusion,
     JobReport,
@@ -28,9 +27,9 @@ from advisor_api.pausing import end_pause, pause
 from advisor_api.policy_admin import PolicyActivationAdmin, PolicyVersionAdmin
 from advisor_api.repair_admin import RepairRecordAdmin, RepairSystemAdmin
 from advisor_api.silence_admin import SilenceAdmin
-from advisor_api.token_role import TokenRole
-from advisor_api.tokens import issue, revoke, rotate
+from advisor_api.token_admin import ApiTokenAdmin
 from audit.read_only import ReadOnlyAdmin
+from workloads.attempt_admin import BY_ATTEMPT, OfAttemptAdmin
 
 if TYPE_CHECKING:
     Form = ModelForm[Any]
@@ -38,6 +37,7 @@ else:  # takes no type argument when it runs
     Form = ModelForm
 
 __all__ = [
+    "ApiTokenAdmin",
     "DeliveryAdmin",
     "NotificationRouteAdmin",
     "PolicyActivationAdmin",
@@ -46,36 +46,48 @@ __all__ = [
     "RepairSystemAdmin",
     "SilenceAdmin",
 ]
-OVERLAP = timedelta(hours=24)
+LIFT = Question(
+    "Lift exclusions",
+    "New attempts may use these nodes again from now on: whatever else keeps one of them out ends as well.",
+    "Lift",
+)
+END = Question(
+    "End pauses",
+    "From now on Rekindle acts on them again, as the mode of the cluster and the policy say.",
+    "End",
+)
 
 
 @admin.register(Advice)
-class AdviceAdmin(ReadOnlyAdmin):
+class AdviceAdmin(OfAttemptAdmin):
     """Advice with its facts and what every rule said."""
 
     list_display = ("id", "attempt", "generation", "operation", "rule", "state", "state_reason", "created_at")
-    list_filter = ("attempt__job__cluster", "operation", "state", "rule")
-    search_fields = ("=attempt__job__number", "=attempt__heimdall_id", "rule")
+    list_filter = ("attempt__job__cluster", "operation", "state")
+    search_fields = ("rule",)
+    search_help_text = f"{BY_ATTEMPT}; the name of a rule in the newest 100,000."
     list_select_related = ("attempt__job",)
 
 
 @admin.register(LeftAlone)
-class LeftAloneAdmin(ReadOnlyAdmin):
+class LeftAloneAdmin(OfAttemptAdmin):
     """Decisions that led to no advice, with their facts."""
 
     list_display = ("decided_at", "attempt", "rule", "operation", "because")
-    list_filter = ("attempt__job__cluster", "rule")
-    search_fields = ("=attempt__job__number", "=attempt__heimdall_id", "rule")
+    list_filter = ("attempt__job__cluster", "operation")
+    search_fields = ("rule",)
+    search_help_text = f"{BY_ATTEMPT}; the name of a rule in the newest 100,000."
     list_select_related = ("attempt__job",)
 
 
 @admin.register(Sequence)
-class SequenceAdmin(ReadOnlyAdmin):
+class SequenceAdmin(OfAttemptAdmin):
     """Recoveries with their moments."""
 
+    attempt_path = "advice__attempt"
     list_display = (
         "uuid",
-        "advice",
+        "of_attempt",
         "happened_at",
         "detected_at",
         "advised_at",
@@ -86,29 +98,52 @@ class SequenceAdmin(ReadOnlyAdmin):
         "closed_at",
     )
     list_filter = ("advice__attempt__job__cluster", "closed_at")
-    search_fields = ("=advice__attempt__job__number", "=uuid", "=trace_id")
-    list_select_related = ("advice",)
+    search_fields = ("=uuid", "trace_id")
+    search_help_text = f"{BY_ATTEMPT}, the recovery's own UUID; a trace in the newest 100,000."
+    list_select_related = ("advice__attempt__job",)
+
+    @admin.display(description="attempt")
+    def of_attempt(self, row: Sequence) -> str:
+        """Which attempt it recovers."""
+        return row.advice.attempt.label
 
 
 @admin.register(Milestone)
-class MilestoneAdmin(ReadOnlyAdmin):
+class MilestoneAdmin(OfAttemptAdmin):
     """Completed scheduler actions."""
 
-    list_display = ("action", "sequence", "done_at", "received_at")
+    attempt_path = "sequence__advice__attempt"
+    list_display = ("action", "of_attempt", "sequence", "done_at", "received_at")
     list_filter = ("action",)
-    search_fields = ("=sequence__uuid", "=sequence__advice__attempt__job__number")
-    list_select_related = ("sequence",)
+    search_fields = ("=sequence__uuid",)
+    search_help_text = f"{BY_ATTEMPT}, or the UUID of its recovery."
+    list_select_related = ("sequence__advice__attempt__job",)
+
+    @admin.display(description="attempt")
+    def of_attempt(self, row: Milestone) -> str:
+        """Which attempt it was done to."""
+        return row.sequence.advice.attempt.label
 
 
 @admin.register(ControllerLease)
 class ControllerLeaseAdmin(ReadOnlyAdmin):
     """Which controller may act."""
 
+    is_long = False
     list_display = ("cluster", "holder", "fence", "until")
+    list_select_related = ("cluster",)
+
+    def trail_of(self, obj: ControllerLease) -> dict[str, str]:
+        """Who held it when."""
+        return {"cluster": obj.cluster.name, "type": "lease"}
+
+    def console_of(self, obj: ControllerLease) -> str:
+        """The page of the cluster."""
+        return reverse("cluster", args=[obj.cluster.name])
 
 
 @admin.register(JobReport)
-class JobReportAdmin(ReadOnlyAdmin):
+class JobReportAdmin(OfAttemptAdmin):
     """What clients reported of attempts."""
 
     list_display = ("attempt", "gpu_count_per_node", "reported_by", "reported_at")
@@ -133,14 +168,14 @@ class ExclusionAdmin(EndingAdmin):
 
     form = ExclusionForm
     fields = ("cluster", "node", "reason", "until")
-    list_display = (
-        *("node", "cluster", "reason", "owner", "user", "by_log_alone", "weight", "since", "until"),
-        *("lifted_at", "lifted_by"),
-    )
+    list_display = (*("node", "cluster", "reason", "owner", "weight", "since", "until", "lifted_at", "lifted_by"),)
     list_filter = ("cluster", "until")
-    search_fields = ("=node", "reason")
+    search_fields = ("node", "reason", "owner", "user")
+    search_help_text = "Words of node, reason, owner or user in the newest 100,000."
+    ordering = ("-id",)
     list_select_related = ("cluster",)
     actions = ("lift_now",)
+    row_acts = ("lift_now",)
 
     @admin.display(description="Weight")
     def weight(self, row: Exclusion) -> float:
@@ -153,12 +188,31 @@ class ExclusionAdmin(EndingAdmin):
         row = exclude(obj.cluster, obj.node, reason=obj.reason, until=obj.until, actor=actor, now=now)
         obj.pk = row.pk
 
-    @admin.action(description="Lift now", permissions=["add"])
-    def lift_now(self, request: HttpRequest, queryset: QuerySet[Exclusion]) -> None:
+    def trail_of(self, obj: Exclusion) -> dict[str, str]:
+        """What the trail says of the node."""
+        return {"cluster": obj.cluster.name, "node": obj.node}
+
+    def console_of(self, obj: Exclusion) -> str:
+        """The page of the node."""
+        return reverse("node", args=[obj.cluster.name, obj.node])
+
+    def still_allows(self, row: Exclusion, act: str) -> bool:
+        """Whether it still keeps the node out."""
+        return row.lifted_at is None and row.until > timezone.now()
+
+    def called(self, row: Exclusion) -> str:
+        """With its cluster and reason."""
+        return f"{row.node} of {row.cluster.name}, out until {row.until:%Y-%m-%d %H:%M} UTC: {row.reason}"
+
+    @admin.action(description="Lift…", permissions=["add"])
+    def lift_now(self, request: HttpRequest, queryset: QuerySet[Exclusion]) -> HttpResponse | None:
         """Let the nodes be used again."""
         actor, now = actor_of(request), timezone.now()
-        rows = queryset.select_related("cluster")
-        self.each(request, rows, lambda row: f"{lift(row, actor, now).node} may be used again.")
+
+        def act(row: Exclusion, reason: str) -> str:
+            return f"{lift(row, actor, now, reason=reason).node} may be used again."
+
+        return self.confirmed(request, queryset.select_related("cluster"), LIFT, act)
 
 
 @admin.register(Pause)
@@ -169,8 +223,12 @@ class PauseAdmin(EndingAdmin):
     fields = ("cluster", "scope", "value", "reason", "until")
     list_display = ("scope", "value", "cluster", "reason", "owner", "since", "until")
     list_filter = ("cluster", "scope", "until")
+    search_fields = ("value", "reason", "owner")
+    search_help_text = "Words of what is paused, of the reason or of who paused it, in the newest 100,000."
+    ordering = ("-id",)
     list_select_related = ("cluster",)
     actions = ("end_now",)
+    row_acts = ("end_now",)
 
     def save_model(self, request: HttpRequest, obj: Pause, form: Form, change: bool) -> None:
         """Pause, with the event."""
@@ -178,55 +236,29 @@ class PauseAdmin(EndingAdmin):
         row = pause(obj.cluster, obj.scope, obj.value, reason=obj.reason, until=obj.until, actor=actor, now=now)
         obj.pk = row.pk
 
-    @admin.action(description="End now", permissions=["add"])
-    def end_now(self, request: HttpRequest, queryset: QuerySet[Pause]) -> None:
+    def trail_of(self, obj: Pause) -> dict[str, str]:
+        """The pauses of the cluster."""
+        return {"cluster": obj.cluster.name, "type": "pause"}
+
+    def console_of(self, obj: Pause) -> str:
+        """The page of the cluster."""
+        return reverse("cluster", args=[obj.cluster.name])
+
+    def still_allows(self, row: Pause, act: str) -> bool:
+        """Whether it still holds."""
+        return row.until > timezone.now()
+
+    def called(self, row: Pause) -> str:
+        """With its cluster and reason."""
+        of = f"{row.scope} {row.value}".strip()
+        return f"{of} on {row.cluster.name}, until {row.until:%Y-%m-%d %H:%M} UTC: {row.reason}"
+
+    @admin.action(description="End…", permissions=["add"])
+    def end_now(self, request: HttpRequest, queryset: QuerySet[Pause]) -> HttpResponse | None:
         """Let it go on."""
         actor, now = actor_of(request), timezone.now()
-        rows = queryset.select_related("cluster")
-        self.each(request, rows, lambda row: f"{end_pause(row, actor, now).scope} {row.value}: no longer paused.")
 
+        def act(row: Pause, reason: str) -> str:
+            return f"{end_pause(row, actor, now, reason).scope} {row.value}: no longer paused."
 
-@admin.register(ApiToken)
-class ApiTokenAdmin(InsertOnlyAdmin):
-    """API tokens: shown once when they are made, replaced and revoked by actions."""
-
-    form = TokenForm
-    fields = ("name", "role", "clusters", "days")
-    list_display = ("name", "role", "created_by", "created_at", "expires_at", "revoked_at", "last_used_at")
-    list_filter = ("role", "clusters")
-    search_fields = ("name",)
-    actions = ("rotate_now", "revoke_now")
-
-    def save_model(self, request: HttpRequest, obj: ApiToken, form: Form, change: bool) -> None:
-        """Make the token and show it once."""
-        asked = form.cleaned_data
-        role, lifetime = TokenRole(asked["role"]), timedelta(days=asked["days"])
-        actor, clusters = actor_of(request), list(asked["clusters"])
-        secret = issue(asked["name"], role, clusters, now=timezone.now(), actor=actor, lifetime=lifetime)
-        obj.pk = ApiToken.objects.get(name=asked["name"]).pk
-        self.message_user(request, _shown_once(asked["name"], secret), messages.WARNING)
-
-    @admin.action(description="Replace (the old one works for 24 more hours)", permissions=["add"])
-    def rotate_now(self, request: HttpRequest, queryset: QuerySet[ApiToken]) -> None:
-        """A new token under the same name, shown once."""
-        actor, now = actor_of(request), timezone.now()
-
-        def act(row: ApiToken) -> str:
-            return _shown_once(row.name, rotate(row, overlap=OVERLAP, now=now, actor=actor))
-
-        self.each(request, queryset, act)
-
-    @admin.action(description="Revoke at once", permissions=["add"])
-    def revoke_now(self, request: HttpRequest, queryset: QuerySet[ApiToken]) -> None:
-        """Take the tokens back."""
-        actor, now = actor_of(request), timezone.now()
-
-        def act(row: ApiToken) -> str:
-            revoke(row, now=now, actor=actor)
-            return f"The token {row.name!r} was revoked."
-
-        self.each(request, queryset, act)
-
-
-def _shown_once(name: str, secret: str) -> str:
-    return f"The token {name!r}, shown this once: {secret}"
+        return self.confirmed(request, queryset.select_related("cluster"), END, act)

@@ -12,12 +12,18 @@ from advisor_api.excluding import check_node
 from advisor_api.models import ApiToken, Exclusion, Pause
 from advisor_api.pausing import check_scope
 from advisor_api.refusals import Bad
+from advisor_api.token_role import TokenRole
 from advisor_api.tokens import LIFETIME, LONGEST
 
 if TYPE_CHECKING:
     Form = forms.ModelForm[Any]
 else:  # takes no type argument when it runs
     Form = forms.ModelForm
+
+
+NOT_YOURS = "You may not do yourself what this role may do; ask somebody who may."
+NEEDED = {TokenRole.OPERATOR.value: "advisor_api.approve_advice", TokenRole.ADMIN.value: "workloads.switch_mode"}
+"""What a person must be allowed himself to hand out a role."""
 
 
 class _EndingForm(Form):
@@ -38,6 +44,11 @@ class ExclusionForm(_EndingForm):
     class Meta:
         model = Exclusion
         fields = ("cluster", "node", "reason", "until")
+        help_texts: ClassVar[dict[str, str]] = {
+            "node": "Its name as the scheduler writes it. New attempts are not put on it; what runs there goes on.",
+            "reason": "Goes into the trail with your name, and to whoever repairs.",
+            "until": "In UTC, at most seven days away. It ends by itself then; lift it before if it is mended.",
+        }
 
     def clean(self) -> dict[str, Any]:
         """Both are there before they are compared."""
@@ -70,11 +81,35 @@ class PauseForm(_EndingForm):
 class TokenForm(Form):
     """A token; its secret is made, never typed."""
 
-    days = forms.IntegerField(min_value=1, max_value=LONGEST.days, initial=LIFETIME.days, help_text="Lifetime.")
+    asking: Any  # the person at the admin
+    days = forms.IntegerField(
+        min_value=1,
+        max_value=LONGEST.days,
+        initial=LIFETIME.days,
+        help_text=f"Days until it ends by itself, {LONGEST.days} at most. Somebody is told before.",
+    )
 
     class Meta:
         model = ApiToken
         fields = ("name", "role", "clusters")
+        help_texts: ClassVar[dict[str, str]] = {
+            "name": "Who or what uses it, e.g. ctl-alpha: the trail names it.",
+            "role": "The least that is enough.",
+            "clusters": "Where it is good. None chosen: it may read nothing.",
+        }
+        widgets: ClassVar[dict[str, Any]] = {"clusters": forms.CheckboxSelectMultiple}
+
+    def clean_role(self) -> str:
+        """Nobody hands out more than he may do himself."""
+        role = str(self.cleaned_data["role"])
+        if not may_hand_out(self.asking, role):
+            raise ValidationError(NOT_YOURS)
+        return role
+
+
+def may_hand_out(person: Any, role: str) -> bool:
+    """Whether a person may do what tokens of a role may do."""
+    return role not in NEEDED or bool(person.has_perm(NEEDED[role]))
 
 
 def _refused(check: Callable[[], None]) -> None:

@@ -7,27 +7,27 @@ from django.db import transaction
 from django.db.models import QuerySet
 from django.forms import ModelForm
 from django.http import HttpRequest
+from django.urls import reverse
 from django.utils import timezone
 
-from advisor_api.insert_only import InsertOnlyAdmin, actor_of
+from advisor_api.insert_only import InsertOnlyAdmin, actor_of, few
 from advisor_api.notification_models import Delivery, NotificationRoute
 from advisor_api.notifying.deliveries import send_again, send_test
 from advisor_api.refusals import Refusal
 from audit.actor_kind import ActorKind
 from audit.event_type import EventType
 from audit.level import Level
+from audit.read_only import AdminPage
 from audit.trail import Actor, Entry, Subject, record
 
 if TYPE_CHECKING:
-    Base = admin.ModelAdmin[NotificationRoute]
     Form = ModelForm[NotificationRoute]
 else:  # takes no type argument when it runs
-    Base = admin.ModelAdmin
     Form = ModelForm
 
 
 @admin.register(NotificationRoute)
-class NotificationRouteAdmin(Base):
+class NotificationRouteAdmin(AdminPage):
     """Routes. What they were told stands in *Deliveries*, and on the console's page *Notifications*."""
 
     actions = ("send_a_test",)
@@ -44,9 +44,9 @@ class NotificationRouteAdmin(Base):
         """What it is called in the trail."""
         return ("name",) if obj else ()
 
-    def has_delete_permission(self, request: HttpRequest, obj: NotificationRoute | None = None) -> bool:
-        """Nobody: it is unticked instead, and what it was told keeps its place."""
-        return False
+    def trail_of(self, obj: NotificationRoute) -> dict[str, str]:
+        """What was set."""
+        return {"cluster": obj.cluster.name if obj.cluster else "(site)", "type": EventType.CONFIGURATION.value}
 
     def save_model(self, request: HttpRequest, obj: NotificationRoute, form: Form, change: bool) -> None:
         """Store it with one event that says what changed. One that was switched on is told from now on."""
@@ -79,7 +79,7 @@ class NotificationRouteAdmin(Base):
     @admin.action(description="Send a test message", permissions=["change"])
     def send_a_test(self, request: HttpRequest, queryset: QuerySet[NotificationRoute]) -> None:
         """One to each; a worker sends it."""
-        for route in queryset.select_related("cluster"):
+        for route in few(self, request, queryset.select_related("cluster")):
             try:
                 send_test(route, actor_of(request), timezone.now())
                 self.message_user(request, f"A worker sends a test message to {route.name}.")
@@ -93,12 +93,21 @@ class DeliveryAdmin(InsertOnlyAdmin):
 
     actions = ("send_again",)
     list_display = ("made_at", "name", "kind", "topic", "count", "title", "outcome", "tries", "said", "over_at")
-    list_filter = ("outcome", "topic", "kind", "name")
-    search_fields = ("=key", "title")
+    list_filter = ("outcome", "topic", "kind", "route")
+    search_fields = ("=key", "title", "name")
+    search_help_text = "A key; words of the title or of the route in the newest 100,000."
 
     def has_add_permission(self, request: HttpRequest) -> bool:
         """Nobody: messages are made of what they tell."""
         return False
+
+    def trail_of(self, obj: Delivery) -> dict[str, str]:
+        """What became of messages about the cluster."""
+        return {"cluster": obj.cluster or "(site)", "type": "notification"}
+
+    def console_of(self, obj: Delivery) -> str:
+        """The page of the message."""
+        return reverse("notification", args=[obj.pk])
 
     def has_send_permission(self, request: HttpRequest) -> bool:
         """Whoever may change whom they are sent to."""

@@ -44,7 +44,9 @@ class PolicyVersionAdmin(InsertOnlyAdmin):
     list_display = ("id", "place", "active", "note", "created_at", "created_by")
     list_filter = ("cluster",)
     list_select_related = ("cluster",)
-    search_fields = ("=partition", "=user", "note")
+    search_fields = ("=id", "partition", "user", "note", "created_by")
+    search_help_text = "Its number; words of the partition, the user, the note or of who made it."
+    is_long = False
     actions = ("compare_two",)
 
     @admin.display(description="for")
@@ -61,6 +63,14 @@ class PolicyVersionAdmin(InsertOnlyAdmin):
         """Each with whether it holds."""
         rows: QuerySet[PolicyVersion] = super().get_queryset(request)
         return rows.annotate(holds=Exists(in_force().filter(version=OuterRef("pk"))))
+
+    def trail_of(self, obj: PolicyVersion) -> dict[str, str]:
+        """What was set at the same place."""
+        return {"cluster": obj.cluster.name if obj.cluster else "(site)", "type": "configuration"}
+
+    def console_of(self, obj: PolicyVersion) -> str:
+        """Where versions are compared."""
+        return reverse("policy-versions")
 
     def get_urls(self) -> list[URLPattern]:
         """Pages of our own before those of every admin."""
@@ -217,6 +227,18 @@ class PolicyActivationAdmin(ReadOnlyAdmin):
     list_display = ("activated_at", "where", "version", "reason", "activated_by", "number")
     list_filter = ("cluster",)
     list_select_related = ("cluster", "version__cluster")
+    search_fields = ("place", "reason", "activated_by")
+    search_help_text = "Words of the place, of the reason, or who did it."
+    date_hierarchy = "activated_at"
+    is_long = False
+
+    def trail_of(self, obj: PolicyActivation) -> dict[str, str]:
+        """What was set at the same place."""
+        return {"cluster": obj.cluster.name if obj.cluster else "(site)", "type": "configuration"}
+
+    def console_of(self, obj: PolicyActivation) -> str:
+        """Where the effective policy stands."""
+        return reverse("policy-versions")
 
     @admin.display(description="for")
     def where(self, row: PolicyActivation) -> str:

@@ -14,19 +14,18 @@ from advisor_api.repair_records import send_again
 from audit.actor_kind import ActorKind
 from audit.event_type import EventType
 from audit.level import Level
+from audit.read_only import AdminPage
 from audit.trail import Actor, Entry, record
 from workloads.subjects import subject_of_cluster
 
 if TYPE_CHECKING:
-    Base = admin.ModelAdmin[RepairSystem]
     Form = ModelForm[RepairSystem]
 else:  # takes no type argument when it runs
-    Base = admin.ModelAdmin
     Form = ModelForm
 
 
 @admin.register(RepairSystem)
-class RepairSystemAdmin(Base):
+class RepairSystemAdmin(AdminPage):
     """Repair systems. What they were told stands in *Repair records*."""
 
     list_display = ("name", "cluster", "kind", "file", "address", "enabled")
@@ -39,9 +38,9 @@ class RepairSystemAdmin(Base):
         """Whose it is, and what it is called in the trail."""
         return ("cluster", "name") if obj else ()
 
-    def has_delete_permission(self, request: HttpRequest, obj: RepairSystem | None = None) -> bool:
-        """Nobody: it is unticked instead, and what it was told keeps its place."""
-        return False
+    def trail_of(self, obj: RepairSystem) -> dict[str, str]:
+        """What was set."""
+        return {"cluster": obj.cluster.name, "type": EventType.CONFIGURATION.value}
 
     def save_model(self, request: HttpRequest, obj: RepairSystem, form: Form, change: bool) -> None:
         """Store it, and write one event that says what changed."""
@@ -73,12 +72,19 @@ class RepairRecordAdmin(InsertOnlyAdmin):
 
     actions = ("send_again",)
     list_display = ("made_at", "name", "node", "deed", "outcome", "tries", "said", "over_at", "again_at")
-    list_filter = ("outcome", "deed", "name")
-    search_fields = ("=node", "=key")
+    list_filter = ("outcome", "deed", "system")
+    list_select_related = ("exclusion__cluster",)
+    ordering = ("-id",)
+    search_fields = ("=key", "node", "name")
+    search_help_text = "A key; words of a node or of the system in the newest 100,000."
 
     def has_add_permission(self, request: HttpRequest) -> bool:
         """Nobody: records are made with what they tell."""
         return False
+
+    def trail_of(self, obj: RepairRecord) -> dict[str, str]:
+        """What the trail says of the node."""
+        return {"cluster": obj.exclusion.cluster.name, "node": obj.node}
 
     def has_send_permission(self, request: HttpRequest) -> bool:
         """Whoever may change whom they are sent to."""

@@ -1,6 +1,7 @@
 """Which silences were there? They are read here, and made and ended in the console."""
 
 from django.contrib import admin
+from django.urls import reverse
 
 from advisor_api.silence_models import Silence
 from audit.read_only import ReadOnlyAdmin
@@ -13,4 +14,13 @@ class SilenceAdmin(ReadOnlyAdmin):
     list_display = ("since", "cluster", "what", "owner", "reason", "until", "ended_at", "ended_by")
     list_filter = ("cluster",)
     list_select_related = ("cluster",)
-    search_fields = ("=fingerprint", "signature", "=node", "=partition", "owner", "reason")
+    search_fields = ("=fingerprint", "signature", "node", "partition", "owner", "reason")
+    search_help_text = "Words of what is silenced, of the reason or of its owner."
+
+    def trail_of(self, obj: Silence) -> dict[str, str]:
+        """The notifications of the cluster, and what keeps them back."""
+        return {"cluster": obj.cluster.name, "type": "notification"}
+
+    def console_of(self, obj: Silence) -> str:
+        """Where silences are ended."""
+        return reverse("silences")

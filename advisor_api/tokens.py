@@ -56,13 +56,13 @@ def issue(
                 expires_at=now + lifetime,
             )
             token.clusters.set(clusters)
-            record([_entry(token, clusters, actor, "made", f"until {token.expires_at:%Y-%m-%d}")], now)
+            record([_entry(token, clusters, actor, "made", f"(until {token.expires_at:%Y-%m-%d}).")], now)
     except IntegrityError:
         raise Bad(f"There is a token {name!r} already.") from None
     return secret
 
 
-def rotate(token: ApiToken, *, overlap: timedelta, now: datetime, actor: Actor) -> str:
+def rotate(token: ApiToken, *, overlap: timedelta, now: datetime, actor: Actor, reason: str = "") -> str:
     """A new token under the same name, role and clusters; the old one works for `overlap` more. Raises `Stale`."""
     if token.revoked_at is not None or token.expires_at <= now:
         raise Stale(f"The token {token.name!r} does not work any more; make a new one.")
@@ -78,19 +78,24 @@ def rotate(token: ApiToken, *, overlap: timedelta, now: datetime, actor: Actor) 
         )
         if not moved:
             raise Stale("Somebody was first: the token has changed meanwhile.")
-        record([_entry(token, clusters, actor, "replaced", f"the old one works for {overlap} more")], now)
+        how = f"(the old one works for {overlap} more){_because(reason)}"
+        record([_entry(token, clusters, actor, "replaced", how)], now)
         lifetime = max(token.expires_at - token.created_at, timedelta(days=1))
         return issue(
             token.name, TokenRole(token.role), clusters, now=now, actor=actor, lifetime=min(lifetime, LONGEST)
         )
 
 
-def revoke(token: ApiToken, *, now: datetime, actor: Actor) -> None:
+def revoke(token: ApiToken, *, now: datetime, actor: Actor, reason: str = "") -> None:
     """Take it back at once. Raises `Stale` when it was taken back before."""
     with transaction.atomic():
         if not ApiToken.objects.filter(pk=token.pk, revoked_at=None).update(revoked_at=now):
             raise Stale(f"The token {token.name!r} was revoked already.")
-        record([_entry(token, list(token.clusters.all()), actor, "revoked", "at once")], now)
+        record([_entry(token, list(token.clusters.all()), actor, "revoked", f"(at once){_because(reason)}")], now)
+
+
+def _because(reason: str) -> str:
+    return f": {reason}" if reason else "."
 
 
 def _entry(token: ApiToken, clusters: Sequence[Cluster], actor: Actor, what: str, how: str) -> Entry:
@@ -99,7 +104,7 @@ def _entry(token: ApiToken, clusters: Sequence[Cluster], actor: Actor, what: str
         type=EventType.TOKEN,
         subject=Subject(cluster=names[0] if len(names) == 1 else ""),
         actor=actor,
-        sentence=f"The {token.role} token {token.name!r} was {what} ({how}).",
+        sentence=f"The {token.role} token {token.name!r} was {what} {how}",
         level=Level.WARNING,
         action=what,
         payload={"name": token.name, "role": token.role, "clusters": names},

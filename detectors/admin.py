@@ -4,12 +4,14 @@ Only the site's own signatures and its providers change.
 """
 
 from django.contrib import admin
+from django.urls import reverse
 
 from audit.read_only import ReadOnlyAdmin
 from detectors.incident_admin import IncidentAdmin, IncidentChoiceAdmin, IncidentNoteAdmin
 from detectors.models import Anomaly, Excerpt, Feed, HealthEvent, Verdict
 from detectors.provider_admin import AttributionProviderAdmin, ProviderQuestionAdmin
 from detectors.signature_admin import SiteSignatureAdmin
+from workloads.attempt_admin import BY_ATTEMPT, OfAttemptAdmin
 
 __all__ = [
     "AnomalyAdmin",
@@ -27,43 +29,49 @@ __all__ = [
 
 
 @admin.register(Anomaly)
-class AnomalyAdmin(ReadOnlyAdmin):
+class AnomalyAdmin(OfAttemptAdmin):
     """Symptoms found."""
 
     list_display = ("detected_at", "attempt", "kind", "role", "layer", "signature", "sentence", "count")
-    list_filter = ("kind", "role", "layer")
+    list_filter = ("attempt__job__cluster", "kind", "role", "layer")
     list_select_related = ("attempt__job",)
-    search_fields = ("signature", "fingerprint", "attempt__job__number")
+    search_fields = ("=fingerprint", "signature", "sentence")
+    search_help_text = f"{BY_ATTEMPT}, a fingerprint; words of the signature or sentence in the newest 100,000."
 
 
 @admin.register(Verdict)
-class VerdictAdmin(ReadOnlyAdmin):
+class VerdictAdmin(OfAttemptAdmin):
     """Verdicts."""
 
     list_display = ("judged_at", "attempt", "sentence", "action", "confidence", "evidence_status", "layer")
-    list_filter = ("action", "evidence_status", "layer", "kind")
+    list_filter = ("attempt__job__cluster", "action", "evidence_status", "layer", "kind")
     list_select_related = ("attempt__job",)
-    search_fields = ("signature", "fingerprint", "attempt__job__number")
+    search_fields = ("=fingerprint", "=signature", "=uuid", "sentence")
+    search_help_text = (
+        f"{BY_ATTEMPT}, a signature, a fingerprint, a verdict's UUID; words of the sentence in the newest 100,000."
+    )
 
 
 @admin.register(Feed)
-class FeedAdmin(ReadOnlyAdmin):
+class FeedAdmin(OfAttemptAdmin):
     """How far each stream is read."""
 
     list_display = ("stream", "source", "attempt", "revision", "moved_at")
-    list_filter = ("source", "cluster")
+    list_filter = ("cluster",)
     list_select_related = ("attempt__job",)
-    search_fields = ("stream", "attempt__job__number")
+    search_fields = ("source", "stream")
+    search_help_text = f"{BY_ATTEMPT}; words of the stream's path or its source in the newest 100,000."
 
 
 @admin.register(Excerpt)
-class ExcerptAdmin(ReadOnlyAdmin):
+class ExcerptAdmin(OfAttemptAdmin):
     """Stored copies of log text."""
 
     list_display = ("kept_at", "attempt", "why", "stream", "offset")
-    list_filter = ("why",)
+    list_filter = ("attempt__job__cluster", "why")
     list_select_related = ("attempt__job",)
-    search_fields = ("stream", "attempt__job__number")
+    search_fields = ("stream",)
+    search_help_text = f"{BY_ATTEMPT}; words of the stream's path in the newest 100,000."
 
 
 @admin.register(HealthEvent)
@@ -81,5 +89,16 @@ class HealthEventAdmin(ReadOnlyAdmin):
         "message",
         "cleared_at",
     )
-    list_filter = ("cluster", "fatal", "healthy", "source")
-    search_fields = ("node", "check_name", "message")
+    list_filter = ("cluster", "fatal", "healthy")
+    list_select_related = ("cluster",)
+    ordering = ("-id",)
+    search_fields = ("=uuid", "node", "check_name", "message", "source")
+    search_help_text = "Words of node, check, message or source in the newest 100,000."
+
+    def trail_of(self, obj: HealthEvent) -> dict[str, str]:
+        """What the trail says of the node."""
+        return {"cluster": obj.cluster.name, "node": obj.node}
+
+    def console_of(self, obj: HealthEvent) -> str:
+        """The page of the node."""
+        return reverse("node", args=[obj.cluster.name, obj.node])

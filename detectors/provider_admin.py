@@ -10,21 +10,20 @@ from django.utils import timezone
 from audit.actor_kind import ActorKind
 from audit.event_type import EventType
 from audit.level import Level
-from audit.read_only import ReadOnlyAdmin
+from audit.read_only import AdminPage
 from audit.trail import Actor, Entry, record
 from detectors.provider_models import AttributionProvider, ProviderQuestion
+from workloads.attempt_admin import BY_ATTEMPT, OfAttemptAdmin
 from workloads.subjects import subject_of_cluster
 
 if TYPE_CHECKING:
-    Base = admin.ModelAdmin[AttributionProvider]
     Form = ModelForm[AttributionProvider]
 else:  # takes no type argument when it runs
-    Base = admin.ModelAdmin
     Form = ModelForm
 
 
 @admin.register(AttributionProvider)
-class AttributionProviderAdmin(Base):
+class AttributionProviderAdmin(AdminPage):
     """Providers. What they answer stands in *Provider questions*, and only narrows our verdicts."""
 
     list_display = ("name", "cluster", "kind", "address", "phases", "timeout_seconds", "enabled")
@@ -37,9 +36,9 @@ class AttributionProviderAdmin(Base):
         """Whose it is, and what it is called in the trail."""
         return ("cluster", "name") if obj else ()
 
-    def has_delete_permission(self, request: HttpRequest, obj: AttributionProvider | None = None) -> bool:
-        """Nobody: it is unticked instead, and what it answered keeps its origin."""
-        return False
+    def trail_of(self, obj: AttributionProvider) -> dict[str, str]:
+        """What was set."""
+        return {"cluster": obj.cluster.name, "type": EventType.CONFIGURATION.value}
 
     def save_model(self, request: HttpRequest, obj: AttributionProvider, form: Form, change: bool) -> None:
         """Store it, and write one event that says what changed."""
@@ -70,10 +69,11 @@ def _configured(request: HttpRequest, obj: AttributionProvider, form: Form, chan
 
 
 @admin.register(ProviderQuestion)
-class ProviderQuestionAdmin(ReadOnlyAdmin):
+class ProviderQuestionAdmin(OfAttemptAdmin):
     """What providers were asked, and what came."""
 
     list_display = ("asked_at", "name", "attempt", "phase", "outcome", "tries", "said", "answered_at")
     list_filter = ("outcome", "phase", "kind")
     list_select_related = ("attempt__job",)
-    search_fields = ("name", "attempt__job__number")
+    search_fields = ("name",)
+    search_help_text = f"{BY_ATTEMPT}; words of a provider's name in the newest 100,000."

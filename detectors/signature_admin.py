@@ -35,6 +35,8 @@ class SiteSignatureAdmin(ReadOnlyAdmin):
     list_filter = ("enabled", "kind", "cluster")
     list_select_related = ("cluster",)
     search_fields = ("name", "says", "pattern")
+    search_help_text = "Words of its id, of what it says, or of its pattern."
+    is_long = False
     actions: Any = None
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[SiteSignature]:
@@ -69,6 +71,8 @@ class SiteSignatureAdmin(ReadOnlyAdmin):
         extra_context: dict[str, Any] | None = None,
     ) -> Any:
         """The form: look first, then save."""
+        if not (self.has_view_permission(request) or self.has_add_permission(request)):
+            raise PermissionDenied  # also where there is no such signature
         current = self._current(request, object_id)
         self._check_allowed(request, current)
         if request.method == "POST" and "_disable" in request.POST and current is not None:
@@ -84,6 +88,8 @@ class SiteSignatureAdmin(ReadOnlyAdmin):
 
     def history_view(self, request: HttpRequest, object_id: str, extra_context: Any = None) -> Any:
         """The versions stand on the page itself."""
+        if not self.has_view_permission(request):
+            raise PermissionDenied
         return HttpResponseRedirect(reverse("admin:detectors_sitesignature_change", args=[object_id]))
 
     def _current(self, request: HttpRequest, object_id: str | None) -> SiteSignature | None:

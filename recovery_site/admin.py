@@ -1,30 +1,39 @@
-"""How does the trail learn whose rights were changed? Each page of people and groups writes an event."""
+"""How does an administrator change people and groups? Each page of them writes an event in the same transaction."""
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
-from django.contrib import admin
+from django.contrib import admin, messages
 from django.contrib.auth.admin import GroupAdmin, UserAdmin
 from django.contrib.auth.models import Group, User
 from django.db import transaction
-from django.db.models import Model, QuerySet
+from django.db.models import Count, ManyToManyField, Model, QuerySet
+from django.forms import CheckboxSelectMultiple
 from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
 
 from audit.actor_kind import ActorKind
 from audit.event_type import EventType
 from audit.level import Level
+from audit.read_only import AdminPage
 from audit.trail import Actor, Entry, Subject, record
+from recovery_site.groups import GROUPS
+from recovery_site.people import end_sessions, may_change
+from recovery_site.people_forms import PersonForm
 
 if TYPE_CHECKING:
-    Base = admin.ModelAdmin[Any]
     People = UserAdmin[User]
-else:  # they take no type argument when it runs
-    Base = admin.ModelAdmin
+else:  # takes no type argument when it runs
     People = UserAdmin
 
 
-class WrittenDown(Base):
+MANY: Any = {ManyToManyField: {"widget": CheckboxSelectMultiple}}
+"""Many of many are ticked in a list: it needs no script, and says what is ticked."""
+
+
+class WrittenDown(AdminPage):
     """One event beside each line of Django's own log, in the same transaction; never what a password is."""
 
     actions: Any = None  # a bulk deletion is no single transaction
@@ -35,7 +44,9 @@ class WrittenDown(Base):
         return super().log_addition(request, obj, message)
 
     def log_change(self, request: HttpRequest, obj: Model, message: Any) -> Any:
-        """Fields, groups, permissions or the password were changed."""
+        """Fields, groups, permissions or the password were changed. What changed nothing is not told."""
+        if not message:
+            return None
         record([_entry(request, obj, "changed", message)], timezone.now())
         return super().log_change(request, obj, message)
 
@@ -43,6 +54,10 @@ class WrittenDown(Base):
         """Rows are about to be deleted."""
         record([_entry(request, obj, "deleted", "") for obj in queryset], timezone.now())
         return super().log_deletions(request, queryset)
+
+    def trail_of(self, obj: Model) -> dict[str, str]:
+        """What was done to people and groups."""
+        return {"cluster": "(site)", "type": EventType.CONFIGURATION.value, "action": "rights"}
 
 
 def _entry(request: HttpRequest, obj: Model, what: str, message: Any) -> Entry:
@@ -74,7 +89,85 @@ def _rights(obj: Model) -> dict[str, Any]:
 
 
 class PersonAdmin(WrittenDown, People):
-    """People who sign in."""
+    """People who sign in. An account is closed, never deleted: the trail speaks of its name."""
+
+    form = PersonForm
+    list_display = ("username", "called", "role", "is_active", "is_staff", "last_login")
+    list_filter = ("is_active", "is_staff", "is_superuser", "groups")
+    search_fields = ("username", "first_name", "last_name", "email")
+    search_help_text = "Words of the user name, the name or the mail address."
+    filter_horizontal = ()
+    formfield_overrides: ClassVar[Any] = MANY
+    readonly_fields = ("secret", "last_login", "date_joined")
+    names = ("username", "secret", "first_name", "last_name", "email")
+    closed: int | None = None
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[User]:
+        """With the groups of each, without what its password is."""
+        rows: QuerySet[User] = super().get_queryset(request)
+        return rows.prefetch_related("groups")
+
+    @admin.display(description="name")
+    def called(self, obj: User) -> str:
+        """First and last name."""
+        return obj.get_full_name()
+
+    @admin.display(description="may do")
+    def role(self, obj: User) -> str:
+        """In words."""
+        if not obj.is_active:
+            return "nothing: the account is closed"
+        if obj.is_superuser:
+            return "everything (superuser)"
+        return ", ".join(sorted(group.name for group in obj.groups.all())) or "read"
+
+    @admin.display(description="password")
+    def secret(self, obj: User) -> SafeString:
+        """Whether there is one, never what it is."""
+        if obj.has_usable_password():
+            return format_html('Set, and never shown. <a href="{}">Set another one</a>', "../password/")
+        return format_html(
+            'None: signs in through the provider or by a link. <a href="{}">Set one</a>', "../password/"
+        )
+
+    def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
+        """Who it is, what it may do; single permissions for superusers alone."""
+        if obj is None:
+            return super().get_fieldsets(request, obj)
+        rights = ("is_active", "groups", "is_staff")
+        more = ("is_superuser", "user_permissions") if request.user.is_superuser else ()
+        return (
+            (None, {"fields": self.names}),
+            ("What this person may do", {"fields": (*rights, *more)}),
+            ("When", {"fields": ("last_login", "date_joined")}),
+        )
+
+    def get_form(self, request: HttpRequest, obj: Any = None, change: bool = False, **options: Any) -> Any:
+        """The form, which is told who asks."""
+        made: Any = super().get_form(request, obj, change=change, **options)
+        made.asking = request.user
+        words = {
+            "is_active": "Unticked, the account is closed: all sessions and open pages end, nothing is lost.",
+            "is_staff": "May open this admin, and see there what the groups allow.",
+            "is_superuser": "May do everything, here and in the console, whatever the groups say.",
+        }
+        for name, help_text in words.items():
+            if name in made.base_fields:
+                made.base_fields[name].help_text = help_text
+        return made
+
+    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        """Whoever may change people, but none that may do more."""
+        allowed = super().has_change_permission(request, obj)
+        return allowed and (obj is None or may_change(request.user, obj))  # type: ignore[arg-type]  # staff
+
+    def save_model(self, request: HttpRequest, obj: User, form: Any, change: bool) -> None:
+        """Store it; an account that is closed loses its sessions."""
+        super().save_model(request, obj, form, change)
+        if change and "is_active" in form.changed_data and not obj.is_active:
+            ended = end_sessions(obj, timezone.now())
+            sessions = "session" if ended == 1 else "sessions"
+            self.message_user(request, f"{obj} is closed out; {ended} {sessions} ended.", messages.WARNING)
 
     def user_change_password(
         self, request: HttpRequest, id: str, form_url: str = ""
@@ -85,7 +178,42 @@ class PersonAdmin(WrittenDown, People):
 
 
 class RightsAdmin(WrittenDown, GroupAdmin):
-    """Groups of rights."""
+    """Groups of rights. Only a superuser shapes them: whoever could would give himself everything."""
+
+    list_display = ("name", "people", "rights")
+    filter_horizontal = ()
+    formfield_overrides: ClassVar[Any] = MANY
+    search_fields = ("name",)
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Group]:
+        """With how many are in each."""
+        rows: QuerySet[Group] = super().get_queryset(request)
+        people, rights = Count("user", distinct=True), Count("permissions", distinct=True)
+        return rows.annotate(people=people, rights=rights)
+
+    @admin.display(description="people")
+    def people(self, obj: Any) -> int:
+        """How many are in it."""
+        return int(obj.people)
+
+    @admin.display(description="rights")
+    def rights(self, obj: Any) -> int:
+        """How many it gives."""
+        return int(obj.rights)
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        """Superusers."""
+        return bool(request.user.is_active and request.user.is_superuser)
+
+    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        """Superusers."""
+        return self.has_add_permission(request)
+
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        """Superusers, where nobody is in it and the site does not make it anew."""
+        if obj is None or not self.has_add_permission(request):
+            return False
+        return obj.name not in GROUPS and not obj.user_set.exists()
 
 
 admin.site.unregister(User)

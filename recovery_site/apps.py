@@ -1,6 +1,7 @@
 """Which app is this room?"""
 
 from django.apps import AppConfig, apps
+from django.contrib.admin.apps import AdminConfig
 from django.db.models.signals import post_migrate, pre_migrate
 
 
@@ -19,3 +20,9 @@ class RecoverySiteConfig(AppConfig):
         last = apps.get_app_config("console")
         pre_migrate.connect(note_permissions, sender=last, dispatch_uid="rekindle permissions")
         post_migrate.connect(make_groups, sender=last, dispatch_uid="rekindle groups")
+
+
+class RekindleAdminConfig(AdminConfig):
+    """Django's admin, with our own site of it."""
+
+    default_site = "recovery_site.admin_site.RekindleSite"

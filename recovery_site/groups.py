@@ -56,6 +56,16 @@ GROUPS = {
         "advisor_api.change_notificationroute",
         "advisor_api.view_notificationroute",
         "advisor_api.view_delivery",
+        "advisor_api.add_apitoken",
+        "advisor_api.view_apitoken",
+        "advisor_api.add_pause",
+        "advisor_api.view_pause",
+        "advisor_api.add_exclusion",
+        "advisor_api.view_exclusion",
+        "auth.add_user",
+        "auth.change_user",
+        "auth.view_user",
+        "auth.view_group",
     ),
 }
 

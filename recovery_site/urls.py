@@ -7,10 +7,6 @@ from console.views.sign_in import admin_sign_in
 from recovery_site.health import healthz, readyz
 from recovery_site.metrics import metrics
 
-admin.site.site_header = "Rekindle: what is stored"
-admin.site.site_title = "Rekindle"
-admin.site.index_title = "Clusters, policies, people and tokens"
-
 urlpatterns: list[URLPattern | URLResolver] = [
     path("healthz", healthz),
     path("readyz", readyz),

@@ -1,24 +1,25 @@
 """What may an administrator see and change of what runs where? Clusters; all else is to be read."""
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from django.contrib import admin
+from django.db.models import Q
 from django.forms import ModelForm
 from django.http import HttpRequest
+from django.urls import reverse
 from django.utils import timezone
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
 
 from audit.actor_kind import ActorKind
 from audit.event_type import EventType
 from audit.level import Level
-from audit.read_only import ReadOnlyAdmin
+from audit.read_only import AdminPage, ReadOnlyAdmin
 from audit.trail import Actor, Entry, record
+from workloads.attempt_admin import OfAttemptAdmin, attempts_called, job_page, jobs_numbered
+from workloads.mode import Mode
 from workloads.models import Attempt, Checkpoint, Cluster, Job, Node, ProgressPoint
 from workloads.subjects import subject_of_cluster
-
-if TYPE_CHECKING:
-    ClusterBase = admin.ModelAdmin[Cluster]
-else:  # takes no type argument when it runs
-    ClusterBase = admin.ModelAdmin
 
 STORE = (
     "log_store",
@@ -57,7 +58,7 @@ SCHEDULER = (
 
 
 @admin.register(Cluster)
-class ClusterAdmin(ClusterBase):
+class ClusterAdmin(AdminPage):
     """Clusters. The mode is switched in the console, with its reason; the name is part of every attempt's id."""
 
     list_display = (
@@ -73,23 +74,36 @@ class ClusterAdmin(ClusterBase):
     )
     list_filter = ("mode", "enabled", "acknowledge_scheduler_actions", "scheduler_kind", "environment")
     search_fields = ("name", "environment")
+    search_help_text = "Words of the name or of the environment."
     fieldsets = (
         (None, {"fields": ("name", "environment", "enabled", "poll_seconds")}),
         ("Scheduler", {"fields": SCHEDULER}),
         ("Logs", {"fields": ("log_roots", "log_patterns", "dump_patterns", "detector_limits")}),
         ("Log store, instead of files", {"fields": STORE}),
         ("Metrics of GPUs, adapters and hosts", {"fields": METRICS}),
-        ("What may be done", {"fields": ("mode", "opt_out", "acknowledge_scheduler_actions")}),
+        ("What may be done", {"fields": ("switched", "opt_out", "acknowledge_scheduler_actions")}),
         ("What is seen", {"fields": SEEN}),
     )
 
     def get_readonly_fields(self, request: HttpRequest, obj: Cluster | None = None) -> tuple[str, ...]:
         """The mode and what is seen; the name once it is given."""
-        return ("mode", *SEEN, *(("name",) if obj else ()))
+        return ("switched", *SEEN, *(("name",) if obj else ()))
 
-    def has_delete_permission(self, request: HttpRequest, obj: Cluster | None = None) -> bool:
-        """Nobody: a cluster takes its whole history with it. It is unticked instead."""
-        return False
+    @admin.display(description="mode")
+    def switched(self, obj: Cluster) -> SafeString | str:
+        """What it is, and where it is switched: not here."""
+        if obj.pk is None:
+            return "Monitor: nothing is done. It is switched in the console once the cluster is there."
+        mode, page = Mode(obj.mode).label, reverse("cluster-mode", args=[obj.name])
+        return format_html('{}. <a href="{}">Switched in the console</a>, with a reason.', mode, page)
+
+    def trail_of(self, obj: Cluster) -> dict[str, str]:
+        """What was set of it."""
+        return {"cluster": obj.name, "type": EventType.CONFIGURATION.value}
+
+    def console_of(self, obj: Cluster) -> str:
+        """Its page."""
+        return reverse("cluster", args=[obj.name])
 
     def save_model(self, request: HttpRequest, obj: Cluster, form: "ModelForm[Cluster]", change: bool) -> None:
         """Store only what was changed, observe with it at once, and write one event that names it."""
@@ -130,23 +144,50 @@ class NodeAdmin(ReadOnlyAdmin):
     list_display = ("name", "cluster", "state", "available", "reason", "reason_by", "reason_at", "seen_at")
     list_filter = ("cluster", "available")
     search_fields = ("name", "reason")
+    search_help_text = "Words of the name or of the reason that somebody gave to the scheduler."
     list_select_related = ("cluster",)
+
+    def trail_of(self, obj: Node) -> dict[str, str]:
+        """What the trail says of the node."""
+        return {"cluster": obj.cluster.name, "node": obj.name}
+
+    def console_of(self, obj: Node) -> str:
+        """Its page."""
+        return reverse("node", args=[obj.cluster.name, obj.name])
 
 
 @admin.register(Job)
 class JobAdmin(ReadOnlyAdmin):
     """Jobs, newest first."""
 
-    list_display = ("number", "epoch", "cluster", "name", "user", "partition", "live", "opt_in_error", "created_at")
-    list_filter = ("cluster", "live", "partition")
-    search_fields = ("=number", "=workflow_id", "name", "user")
+    list_display = (
+        *("number", "epoch", "cluster", "name", "user", "partition", "newest_state", "live", "wish"),
+        *("opt_in_error", "created_at"),
+    )
+    list_filter = ("cluster", "live", "newest_state", "wish")
+    search_fields = ("=workflow_id", "=user", "=partition", "name", "user")
+    search_help_text = "A number, a user, a partition or a workflow; words of the name in the newest 100,000 jobs."
     list_select_related = ("cluster",)
+
+    def meanings(self, term: str) -> list[Q]:
+        """The jobs with this number."""
+        keys = jobs_numbered(int(term)) if term.isascii() and term.isdigit() and len(term) < 19 else []
+        return [Q(pk__in=keys)] if keys else []
+
+    def trail_of(self, obj: Job) -> dict[str, str]:
+        """What the trail says of the job."""
+        return {"cluster": obj.cluster.name, "job": str(obj.number)}
+
+    def console_of(self, obj: Job) -> str:
+        """Its page."""
+        return job_page(obj)
 
 
 @admin.register(Attempt)
-class AttemptAdmin(ReadOnlyAdmin):
+class AttemptAdmin(OfAttemptAdmin):
     """Attempts, newest first."""
 
+    search_fields = ("=heimdall_id",)
     list_display = (
         "label",
         "cluster",
@@ -159,33 +200,35 @@ class AttemptAdmin(ReadOnlyAdmin):
         "ended_at",
     )
     list_filter = ("job__cluster", "state", "phase")
-    search_fields = ("=job__number", "=heimdall_id", "job__name", "job__user")
     list_select_related = ("job__cluster",)
-    ordering = ("-id",)
 
-    @admin.display(ordering="job__cluster")
+    @admin.display(description="cluster")
     def cluster(self, attempt: Attempt) -> str:
         """Where it ran."""
         return attempt.job.cluster.name
 
+    def meanings(self, term: str) -> list[Q]:
+        """The attempts that are called so."""
+        return [Q(pk__in=attempts_called(term))]
+
+    def attempt_of(self, obj: Attempt) -> Attempt:
+        """Itself."""
+        return obj
+
 
 @admin.register(ProgressPoint)
-class ProgressPointAdmin(ReadOnlyAdmin):
+class ProgressPointAdmin(OfAttemptAdmin):
     """Reported steps, newest first."""
 
     list_display = ("at", "attempt", "step", "step_seconds", "loss", "tokens_per_second", "tflop_per_second")
     list_filter = ("attempt__job__cluster",)
-    search_fields = ("=attempt__job__number",)
     list_select_related = ("attempt__job",)
-    ordering = ("-id",)
 
 
 @admin.register(Checkpoint)
-class CheckpointAdmin(ReadOnlyAdmin):
+class CheckpointAdmin(OfAttemptAdmin):
     """Checkpoints that attempts say they saved or loaded, newest first."""
 
     list_display = ("at", "attempt", "step", "deed", "place")
     list_filter = ("attempt__job__cluster", "deed")
-    search_fields = ("=attempt__job__number",)
     list_select_related = ("attempt__job",)
-    ordering = ("-id",)

@@ -131,7 +131,6 @@ def people_use_the_admin() -> Act:
     right = Permission.objects.get(codename="approve_advice")
     shop = {"cluster": cluster.pk, "name": "shop", "kind": "file", "file": "n.jsonl", "timeout_seconds": 10}
     acme = {"cluster": cluster.pk, "name": "acme", "kind": "contract", "address": "https://acme.example.org"}
-    when = {"date_joined_0": "2026-11-01", "date_joined_1": "10:00:00"}
 
     def post(path: str, form: dict[str, Any]) -> None:
         answer = client.post(f"/admin/{path}/", form)
@@ -152,11 +151,13 @@ def people_use_the_admin() -> Act:
         new = {"username": "vera", "usable_password": "false"}
         post("auth/user/add", new)
         rights = {"groups": [group.pk], "user_permissions": [right.pk]}
-        post(f"auth/user/{user.pk}/change", {"username": "olga", "is_staff": "on", **when, **rights})
+        post(f"auth/user/{user.pk}/change", {"username": "olga", "is_active": "on", "is_staff": "on", **rights})
         again = {"password1": "twice upon a time", "password2": "twice upon a time", "usable_password": "true"}
         post(f"auth/user/{user.pk}/password", again)
         post(f"auth/group/{group.pk}/change", {"name": "night", "permissions": [right.pk]})
-        post(f"auth/user/{user.pk}/delete", {"post": "yes"})
+        post(f"auth/user/{user.pk}/change", {"username": "olga", "is_staff": "on", **rights})
+        post("auth/group/add", {"name": "nobody"})
+        post(f"auth/group/{Group.objects.get(name='nobody').pk}/delete", {"post": "yes"})
 
     return go
 

@@ -1,0 +1,114 @@
+"""What is the same on every page of the admin? Its name, its order, its doors, and that no text can act."""
+
+import unicodedata
+from collections.abc import Callable, Sequence
+from functools import wraps
+from typing import Any
+
+from django.contrib.admin import AdminSite
+from django.db import transaction
+from django.http import HttpRequest, HttpResponseBase
+from django.template.response import SimpleTemplateResponse
+from django.urls import reverse
+from django.utils import timezone
+
+from advisor_api.client_address import client_address
+from console.signing_in import signed_out, tell
+from workloads.visible_text import stand_in
+
+SECTIONS: Sequence[tuple[str, Sequence[str]]] = (
+    ("Clusters", ("workloads.Cluster", "workloads.Node", "advisor_api.Pause", "advisor_api.Exclusion")),
+    ("Policies", ("advisor_api.PolicyVersion", "advisor_api.PolicyActivation")),
+    (
+        "Signatures and providers",
+        ("detectors.SiteSignature", "detectors.AttributionProvider", "detectors.ProviderQuestion"),
+    ),
+    ("People and tokens", ("auth.User", "auth.Group", "advisor_api.ApiToken")),
+    (
+        "Who is told",
+        (
+            *("advisor_api.NotificationRoute", "advisor_api.Delivery", "advisor_api.Silence"),
+            *("advisor_api.RepairSystem", "advisor_api.RepairRecord"),
+        ),
+    ),
+)
+"""What people come for, in the order of the front page; everything else is evidence, to be read."""
+EVIDENCE = "Evidence, to be read"
+
+
+class RekindleSite(AdminSite):
+    """The admin. Every page of it passes through `admin_view`."""
+
+    site_header = "Rekindle"
+    site_title = "Rekindle admin"
+    index_title = "What is set, and what is stored"
+    empty_value_display = "–"
+
+    def admin_view(self, view: Callable[..., Any], cacheable: bool = False) -> Any:
+        """The view, in whose answer acting characters are replaced by what stands in for them."""
+        inner = super().admin_view(view, cacheable)
+
+        @wraps(view)
+        def shown(request: HttpRequest, *args: Any, **names: Any) -> HttpResponseBase:
+            answer: HttpResponseBase = inner(request, *args, **names)
+            if isinstance(answer, SimpleTemplateResponse) and not answer.is_rendered:
+                answer.add_post_render_callback(_calmed)
+                return answer
+            found: HttpResponseBase = _calmed(answer)
+            return found
+
+        return shown
+
+    def get_app_list(self, request: HttpRequest, app_label: str | None = None) -> list[Any]:
+        """By what they are for, not by which room stores them."""
+        rooms = super().get_app_list(request, app_label)
+        if app_label is not None:
+            return rooms
+        left = {model["model"]._meta.label: model for room in rooms for model in room["models"]}
+        found = []
+        for title, labels in SECTIONS:
+            if models := [left.pop(label) for label in labels if label in left]:
+                found.append(_section(title, models))
+        return [*found, _section(EVIDENCE, list(left.values()))] if left else found
+
+    def password_change(self, request: HttpRequest, extra_context: Any = None) -> Any:
+        """Somebody's own password, and the event, or neither."""
+        with transaction.atomic():
+            answer = super().password_change(request, extra_context)
+            if request.method == "POST" and answer.status_code == 302:
+                name = request.user.get_username()
+                tell(f"{name} changed the own password.", name, client_address(request), timezone.now())
+        return answer
+
+    def logout(self, request: HttpRequest, extra_context: Any = None) -> Any:
+        """Out, and into the trail, as in the console."""
+        if request.method == "POST" and request.user.is_authenticated:
+            signed_out(request.user, client_address(request), timezone.now())
+        return super().logout(request, extra_context)
+
+
+def _section(title: str, models: list[Any]) -> dict[str, Any]:
+    label = title.partition(",")[0].lower().replace(" ", "-")
+    return {
+        "name": title,
+        "app_label": label,
+        "app_url": f"{reverse('admin:index')}#{label}",
+        "has_module_perms": True,
+        "models": models,
+    }
+
+
+def _calmed(answer: Any) -> Any:
+    """The same answer without acting characters, where it is a page."""
+    if getattr(answer, "streaming", False) or not answer.get("Content-Type", "").startswith("text/html"):
+        return answer
+    text = answer.content.decode(answer.charset)
+    if not text.isascii() or not text.isprintable():
+        strange = {one: stand_in(one) for one in set(text) if _acts(one)}
+        if strange:
+            answer.content = text.translate(str.maketrans(strange))
+    return answer
+
+
+def _acts(character: str) -> bool:
+    return character not in "\t\n\r" and unicodedata.category(character) in {"Cc", "Cf", "Co", "Cs", "Zl", "Zp"}
