@@ -10,6 +10,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from django.utils.translation import gettext_lazy as _
+
 from advisor_api.models import Advice, Exclusion, Milestone
 from advisor_api.node_facts import OUT
 from advisor_api.policy.operation import Operation
@@ -24,11 +26,11 @@ ANSWERED_WITHIN = timedelta(hours=24)  # what happens later answers something el
 READ = 1000  # newest advices that are compared
 SHOWN = 12
 QUESTIONS = (
-    "Does the message match the log?",
-    "Has the node a hardware witness?",
-    "Is the node lost, or only the job?",
-    "Is a checkpoint ready?",
-    "Where does the slowness come from?",
+    _("Does the message match the log?"),
+    _("Has the node a hardware witness?"),
+    _("Is the node lost, or only the job?"),
+    _("Is a checkpoint ready?"),
+    _("Where does the slowness come from?"),
 )
 """What the page of a job answers before anyone lets Rekindle act (decisions 33)."""
 _ALIVE = LIVE | WAITING

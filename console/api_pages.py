@@ -5,9 +5,34 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
 Described = Mapping[str, Any]
 SCHEMAS = "#/components/schemas/"
 BODY = "application/json"
+COLOURS = {"GET": "success", "DELETE": "danger"}
+BOUNDS = (
+    (
+        *("minLength", "maxLength"),
+        gettext_lazy("%(low)s to %(high)s characters"),
+        gettext_lazy("at most %(high)s characters"),
+        gettext_lazy("at least %(low)s characters"),
+    ),
+    (
+        *("minItems", "maxItems"),
+        gettext_lazy("%(low)s to %(high)s entries"),
+        gettext_lazy("at most %(high)s entries"),
+        gettext_lazy("at least %(low)s entries"),
+    ),
+    (
+        *("minimum", "maximum"),
+        gettext_lazy("%(low)s to %(high)s"),
+        gettext_lazy("at most %(high)s"),
+        gettext_lazy("at least %(low)s"),
+    ),
+)
+"""Names of a schema for the least and the most, and how both, the most alone and the least alone are said."""
 
 
 @dataclass(frozen=True)
@@ -45,6 +70,11 @@ class Operation:
     request: str
     answers: tuple[Answer, ...]
     example: str
+
+    @property
+    def colour(self) -> str:
+        """By what it does: reads, deletes, or writes."""
+        return COLOURS.get(self.method, "primary")
 
 
 @dataclass(frozen=True)
@@ -111,12 +141,12 @@ def _schema(name: str, each: Described) -> Schema:
 def type_of(schema: Described) -> str:
     """`text, 1 to 256 characters`; what a schema allows, in words."""
     words = ", ".join(word for word in (_kind(schema), _bounds(schema), _default(schema)) if word)
-    return words or "anything"
+    return words or _("anything")
 
 
 def _kind(schema: Described) -> str:
     if parts := [part for name in ("oneOf", "anyOf", "allOf") for part in schema.get(name, ())]:
-        return " or ".join(dict.fromkeys(_kind(part) for part in parts))
+        return _or().join(dict.fromkeys(_kind(part) for part in parts))
     if "$ref" in schema:
         return str(schema["$ref"]).removeprefix(SCHEMAS)
     if "enum" in schema:
@@ -124,30 +154,29 @@ def _kind(schema: Described) -> str:
     kinds = schema.get("type", ())
     kinds = [kinds] if isinstance(kinds, str) else list(kinds)
     if "array" in kinds:
-        return f"list of {_kind(schema.get('items', {})) or 'anything'}"
+        return _("list of %(what)s") % {"what": _kind(schema.get("items", {})) or _("anything")}
     told = [str(schema.get("format") or kind) if kind == "string" else kind for kind in kinds]
-    return " or ".join(told)
+    return _or().join(told)
+
+
+def _or() -> str:
+    return f" {_('or')} "
 
 
 def _bounds(schema: Described) -> str:
     told = []
-    for least, most, what in (
-        ("minLength", "maxLength", " characters"),
-        ("minItems", "maxItems", " entries"),
-        ("minimum", "maximum", ""),
-    ):
+    for least, most, both, at_most, at_least in BOUNDS:
         low, high = schema.get(least), schema.get(most)
-        if low is not None and high is not None:
-            told.append(f"{low} to {high}{what}")
-        elif high is not None:
-            told.append(f"at most {high}{what}")
-        elif low is not None:
-            told.append(f"at least {low}{what}")
+        if low is not None or high is not None:
+            words = at_most if low is None else at_least if high is None else both
+            told.append(words % {"low": low, "high": high})
     return ", ".join(told)
 
 
 def _default(schema: Described) -> str:
-    return f"default {json.dumps(schema['default'])}" if schema.get("default") not in (None, "", [], {}) else ""
+    if schema.get("default") in (None, "", [], {}):
+        return ""
+    return _("default %(value)s") % {"value": json.dumps(schema["default"])}
 
 
 def _leads_to(schema: Described) -> str:

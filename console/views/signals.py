@@ -8,6 +8,7 @@ import time
 from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
+from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
@@ -26,7 +27,8 @@ NUMBER_LENGTH = 18  # digits that fit into a column
 def signals(request: HttpRequest, cluster: str) -> HttpResponse:
     """The page, with the report in it when it is asked for as a whole."""
     asked, job = asked_of(request, cluster), _job(request)
-    context = {"asked": asked, "now": asked.now, "job": job}
+    whole = "?whole=1" + ("" if job is None else f"&job={job}")
+    context = {"asked": asked, "now": asked.now, "job": job, "whole": whole}
     if "whole" in request.GET:
         context |= _found(asked, job)
     return render(request, "console/signals.html", context)
@@ -37,7 +39,7 @@ def signals(request: HttpRequest, cluster: str) -> HttpResponse:
 def report(request: HttpRequest, cluster: str) -> HttpResponse:
     """The report alone. A stranger gets 401, as from a panel."""
     if not request.user.is_authenticated:
-        return HttpResponse("Sign in again.", status=401, content_type="text/plain")
+        return HttpResponse(_("Sign in again."), status=401, content_type="text/plain")
     asked = asked_of(request, cluster)
     context = {"asked": asked, "now": asked.now, **_found(asked, _job(request))}
     return render(request, "console/signals_report.html", context)
