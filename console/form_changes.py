@@ -105,12 +105,8 @@ def advice(of: str, mark: str, now: datetime) -> Changed | None:
         job = row.attempt.job
         about = {"job_number": job.number, "job_epoch": job.epoch, "attempt_index": row.attempt.index}
         state = AdviceState(row.state).label.lower()
-        return _told(
-            f"The advice on {label} is now: {state}. It was moved",
-            job.cluster.name,
-            EventType.ADVICE_STATE,
-            **about,
-        )
+        what = f'The advice on {label} was moved to "{state}"'
+        return _told(what, job.cluster.name, EventType.ADVICE_STATE, **about)
     newer = Advice.objects.filter(attempt=row.attempt_id, generation__gt=row.generation).order_by("-generation")
     if (newest := newer.first()) is not None:
         return Changed(f"Newer advice was given on {label}", at=newest.created_at)

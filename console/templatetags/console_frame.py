@@ -27,9 +27,15 @@ def more_places(context: dict[str, Any]) -> list[Entry]:
 register.filter("rights_mark", mark_of)
 
 
-@register.inclusion_tag("console/stands.html")
+@register.inclusion_tag("console/stands.html", takes_context=True)
 def stands(  # noqa: PLR0917  # which thing, how it was seen, and where it belongs
-    kind: str, of: Any, mark: Any, cluster: str = "", look: str = "alert alert-warning", job: Job | None = None
+    context: dict[str, Any],
+    kind: str,
+    of: Any,
+    mark: Any,
+    cluster: str = "",
+    look: str = "alert alert-warning",
+    job: Job | None = None,
 ) -> dict[str, str]:
     """The place in a form, before its button, where it is told that what it speaks of has changed.
 
@@ -37,7 +43,12 @@ def stands(  # noqa: PLR0917  # which thing, how it was seen, and where it belon
     place once something stands there.
     """
     which = f"{cluster}/{of}" if kind == "exclusions" else of
-    return {"address": address_of(kind, which, mark), "topic": topic_of(kind, cluster, job), "look": look}
+    return {
+        "address": address_of(kind, which, mark),
+        "topic": topic_of(kind, cluster, job),
+        "rights": mark_of(context["user"]),
+        "look": look,
+    }
 
 
 def _here(context: dict[str, Any]) -> str:

@@ -15,7 +15,7 @@
   const topics = [...new Set(named.filter(Boolean))];
   const sign = document.getElementById("live-sign");
   let last = document.body.dataset.liveSince || "";
-  let rights = document.body.dataset.rights || ""; // a mark of what this person may do, as the page shows it
+  let rights = document.querySelector("[data-rights]")?.dataset.rights || ""; // what this person may do, as a mark
   let failures = 0, live = false, out = false, askedAt = Date.now(), heardAt = 0, ticked = Date.now();
   let socket = null, again = null; // the open socket; the timer of the next try
   const stale = new Set(); // panels that are to be asked for

@@ -2,6 +2,7 @@
 
 `link USER` gives the path of a one-time sign-in; `event KIND SENTENCE` adds an event to job 4711-1; `step N` moves
 its progress; `to_come` adds advice that is carried out in two minutes; `incidents` opens some;
+`allow USER` and `deny USER` let somebody approve and switch modes, and no longer;
 `everything` makes one of each thing that pages speak of, and `addresses` names the pages that then can be opened;
 `end` closes every session.
 """
@@ -15,10 +16,10 @@ import django
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "recovery_site.settings")
 
 
-def main() -> None:
+def main() -> None:  # noqa: C901  # a verb each
     """Fill the database, then do what is asked until the input ends."""
     django.setup()
-    from django.contrib.auth.models import User
+    from django.contrib.auth.models import Permission, User
     from django.contrib.sessions.models import Session
     from django.core.management import call_command
     from django.utils import timezone
@@ -50,6 +51,10 @@ def main() -> None:
             sample.to_come(running.job.cluster, now)
         elif verb == "incidents":
             tell_of_incidents(now)
+        elif verb in {"allow", "deny"}:
+            names = ["approve_advice", "switch_mode"] if verb == "allow" else []
+            may = Permission.objects.filter(codename__in=names)
+            User.objects.get(username=rest).user_permissions.set(may)
         elif verb == "everything":
             make_everything(now)
         elif verb == "addresses":
