@@ -71,7 +71,7 @@ def cluster_list(wanted: ClustersWanted, now: datetime) -> list[ClusterLine]:
     return [
         ClusterLine(
             row,
-            [SourceNow(LABELS.get(one.source, one.source), one) for one in seen[row.cluster.pk].sources],
+            [SourceNow(str(LABELS.get(one.source, one.source)), one) for one in seen[row.cluster.pk].sources],
             seen[row.cluster.pk].lease,
             [(standing, counts[row.cluster.pk, standing]) for standing in Standing],
         )

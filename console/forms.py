@@ -7,6 +7,8 @@ from django import forms
 from django.contrib.auth import get_user_model
 from django.contrib.auth.forms import AuthenticationForm
 from django.http import HttpRequest
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from advisor_api.client_address import client_address
 from console import signing_in
@@ -19,8 +21,8 @@ class SignInForm(AuthenticationForm):
     """User name and password, with the throttle before the password is looked at."""
 
     error_messages = {
-        "invalid_login": "User name and password do not fit together.",
-        "inactive": "This account may not sign in.",
+        "invalid_login": gettext_lazy("User name and password do not fit together."),
+        "inactive": gettext_lazy("This account may not sign in."),
     }
 
     def __init__(self, request: HttpRequest, *args: Any, now: datetime, **kwargs: Any) -> None:
@@ -37,7 +39,9 @@ class SignInForm(AuthenticationForm):
             row = signing_in.begin_try(name, self._address, self._now)
         except signing_in.TooManyTries:
             minutes = int(signing_in.WINDOW.total_seconds() // 60)
-            raise forms.ValidationError(f"Too many tries. Wait {minutes} minutes and try again.") from None
+            raise forms.ValidationError(
+                _("Too many tries. Wait %(minutes)s minutes and try again.") % {"minutes": minutes}
+            ) from None
         try:
             cleaned = super().clean()
         except forms.ValidationError:
@@ -55,7 +59,7 @@ class ReasonForm(forms.Form):
 
     reason = forms.CharField(
         max_length=REASON_LIMIT,
-        error_messages={"required": "Say why: the reason goes into the audit trail."},
+        error_messages={"required": gettext_lazy("Say why: the reason goes into the audit trail.")},
         widget=forms.TextInput(attrs={"class": "form-control", "autocomplete": "off", "required": True}),
     )
 
@@ -66,15 +70,17 @@ class ModeForm(ReasonForm):
     mode = forms.ChoiceField(
         choices=Mode.choices(),
         error_messages={
-            "required": "Choose a mode.",
-            "invalid_choice": "%(value)s is no mode; known are monitor, approve and action.",
+            "required": gettext_lazy("Choose a mode."),
+            "invalid_choice": gettext_lazy("%(value)s is no mode; known are monitor, approve and action."),
         },
     )
     version_seen = forms.IntegerField(
         min_value=1,
         error_messages={
-            "required": "The form does not say which version of the mode was shown; open the page again.",
-            "invalid": "The version in the form is not a number; open the page again.",
+            "required": gettext_lazy(
+                "The form does not say which version of the mode was shown; open the page again."
+            ),
+            "invalid": gettext_lazy("The version in the form is not a number; open the page again."),
         },
     )
 
@@ -83,10 +89,10 @@ class AnswerForm(ReasonForm):
     """Yes or no, with the reason."""
 
     decision = forms.ChoiceField(
-        choices=[("approve", "Approve"), ("reject", "Reject")],
+        choices=[("approve", gettext_lazy("Approve")), ("reject", gettext_lazy("Reject"))],
         error_messages={
-            "required": "Choose approve or reject.",
-            "invalid_choice": "The decision is either approve or reject.",
+            "required": gettext_lazy("Choose approve or reject."),
+            "invalid_choice": gettext_lazy("The decision is either approve or reject."),
         },
     )
 
@@ -97,7 +103,9 @@ class DecisionForm(AnswerForm):
     generation = forms.IntegerField(
         min_value=1,
         error_messages={
-            "required": "The form does not say which generation of the advice was shown; open the page again.",
-            "invalid": "The generation in the form is not a number; open the page again.",
+            "required": gettext_lazy(
+                "The form does not say which generation of the advice was shown; open the page again."
+            ),
+            "invalid": gettext_lazy("The generation in the form is not a number; open the page again."),
         },
     )

@@ -27,6 +27,7 @@ def visible_html(text: object, limit: int = LINE_LIMIT) -> SafeString:
         return conditional_escape(whole)
     for strange, parts in groupby(visible_text.visible_parts(whole, limit), key=lambda pair: pair[1]):
         joined = conditional_escape("".join(part for part, _ in parts))
+        # stays English: markup
         shown.append(f'<span class="stand-in">{joined}</span>' if strange else joined)
     return mark_safe("".join(shown))  # noqa: S308  # every part was escaped above
 

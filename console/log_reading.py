@@ -8,6 +8,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
 from console.log_key import log_key
 from console.log_lines import ROWS_SHOWN, SEARCH_LIMIT, Row, around, asked_for, rows_of, searched
 from detectors.catalogue.cleaning import clean
@@ -24,7 +27,7 @@ from workloads.models import Attempt
 LOGS_SHOWN = 1_000
 OFFSET_DIGITS = 18
 MAY_READ = "workloads.view_job_log"
-NOT_YOURS = (
+NOT_YOURS = gettext_lazy(
     "Whole logs are for Operators and Administrators; you may read what was kept around the evidence. An "
     "administrator of this site grants more: the permission “Can read whole logs of jobs”, in the admin."
 )
@@ -103,14 +106,14 @@ def piece_of(log: Log, place: Place, now: datetime, *, whole: bool) -> Piece:
     """
     trouble = ""
     if not whole:
-        trouble = NOT_YOURS if place.copy is None else ""
+        trouble = str(NOT_YOURS) if place.copy is None else ""
     elif place.copy is None and log.feed is not None:
         window = _window(log, log.feed, place, now)
         if not window.trouble:
             return _finished(log, _live(window, place), place)
         trouble = window.trouble
     elif place.copy is None:
-        trouble = "Where it was read is not known any more, so only what was kept of it can be shown."
+        trouble = _("Where it was read is not known any more, so only what was kept of it can be shown.")
     copy = _chosen(log.copies, place)
     if copy is None:
         return Piece(trouble=trouble)

@@ -12,6 +12,7 @@ from django.contrib.auth.models import User
 from django.db import IntegrityError, transaction
 from django.db.models import Q, QuerySet
 from django.http import QueryDict
+from django.utils.translation import gettext as _
 
 from advisor_api.refusals import Bad, Stale
 from audit.actor_kind import ActorKind
@@ -60,7 +61,9 @@ def keep(owner: User, wish: Wish, now: datetime) -> SavedView:
     with _no_second_name(wish.name), transaction.atomic():
         User.objects.select_for_update().only("pk").get(pk=owner.pk)  # two windows of one person
         if SavedView.objects.filter(owner=owner).count() >= OWN_AT_MOST:
-            raise Bad(f"You have {OWN_AT_MOST} views, the most there may be: delete one first.")
+            raise Bad(
+                _("You have %(count)s views, the most there may be: delete one first.") % {"count": OWN_AT_MOST}
+            )
         if wish.default:
             _no_other_default(owner)
         view = SavedView.objects.create(
@@ -83,10 +86,11 @@ def change(view: SavedView, by: User, wish: Wish, revision_seen: int, now: datet
         )
         if not moved:
             raise Stale(
-                "Somebody has changed or deleted this view since you opened it; nothing was changed by you."
+                _("Somebody has changed or deleted this view since you opened it; nothing was changed by you.")
             )
         was = view.shared
         view.name, view.query, view.shared = wish.name, query, wish.shared
+        # stays English: stored
         what = "shares" if wish.shared and not was else "changed the shared" if wish.shared else "no longer shares"
         _tell(view, by, what, now, told=was or wish.shared)
 
@@ -96,9 +100,9 @@ def forget(view: SavedView, by: User, revision_seen: int, now: datetime) -> None
     with transaction.atomic():
         if not SavedView.objects.filter(pk=view.pk, revision=revision_seen).delete()[0]:
             raise Stale(
-                "Somebody has changed or deleted this view since you opened it; nothing was changed by you."
+                _("Somebody has changed or deleted this view since you opened it; nothing was changed by you.")
             )
-        _tell(view, by, "deleted the shared", now, told=view.shared)
+        _tell(view, by, "deleted the shared", now, told=view.shared)  # stays English: stored
 
 
 def named(views: Iterable[SavedView], query: str) -> SavedView | None:
@@ -117,7 +121,7 @@ class _no_second_name:  # read as a statement
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         if isinstance(error, IntegrityError):
-            raise Bad(f"There is a view named {visible(self._name, 80)} already.") from None
+            raise Bad(_("There is a view named %(name)s already.") % {"name": visible(self._name, 80)}) from None
 
 
 def _no_other_default(owner: User) -> None:
@@ -127,6 +131,7 @@ def _no_other_default(owner: User) -> None:
 def _tell(view: SavedView, by: User, what: str, now: datetime, *, told: bool) -> None:
     if not told:
         return
+    # stays English: stored
     sentence = f"{by.get_username()} {what} view {view.name} of the list of jobs: {view.query}"
     actor = Actor(ActorKind.PERSON, by.get_username())
     payload = {"view": view.pk, "name": view.name, "query": view.query, "shared": view.shared}

@@ -42,6 +42,7 @@ def use_link(token: str, address: str, now: datetime) -> User:
     with transaction.atomic():
         if not unused.update(used_at=now):
             raise LinkNotUsable
+        # stays English: stored
         tell(f"{user.get_username()} signed in with a one-time link.", user.get_username(), address, now)
     return user
 

@@ -42,14 +42,16 @@ def begin_try(name: str, address: str, now: datetime) -> SignInTry:
 
 def password_was_wrong(user: User | None, address: str, now: datetime) -> None:
     """Write it into the trail; a name that nobody has is not written down."""
-    who = user.get_username() if user else "an unknown name"
-    tell(f"Sign-in refused for {who}: wrong password.", who, address, now, Level.WARNING)
+    who = user.get_username() if user else "an unknown name"  # stays English: stored
+    sentence = f"Sign-in refused for {who}: wrong password."  # stays English: stored
+    tell(sentence, who, address, now, Level.WARNING)
 
 
 def password_was_right(user: User, row: SignInTry, address: str, now: datetime) -> None:
     """Forget the tries of this name from this address, and write the sign-in into the trail."""
     with transaction.atomic():
         SignInTry.objects.filter(name_hash=row.name_hash, address_hash=row.address_hash).delete()
+        # stays English: stored
         tell(f"{user.get_username()} signed in with a password.", user.get_username(), address, now)
 
 
@@ -58,17 +60,20 @@ def provider_vouched(user: User, row: SignInTry | None, address: str, now: datet
     with transaction.atomic():
         if row is not None:
             row.delete()
+        # stays English: stored
         tell(f"{user.get_username()} signed in through the provider.", user.get_username(), address, now)
 
 
 def provider_did_not(name: str, address: str, now: datetime) -> None:
     """Write into the trail that somebody came back from the provider and was not let in."""
-    who = name or "an unknown name"
+    who = name or "an unknown name"  # stays English: stored
+    # stays English: stored
     tell(f"Sign-in through the provider refused for {who}.", who, address, now, Level.WARNING)
 
 
 def signed_out(user: User, address: str, now: datetime) -> None:
     """Write a sign-out into the trail."""
+    # stays English: stored
     tell(f"{user.get_username()} signed out.", user.get_username(), address, now)
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from django.db.models import Max, Min
+from django.utils.translation import gettext_lazy as _
 
 from advisor_api.cluster_view import SeenCluster, SeenSource
 from audit.event_type import EventType
@@ -17,10 +18,10 @@ from workloads.models import Attempt, Cluster
 
 HOUR = timedelta(hours=1)
 EVENTS_AT_MOST = 2000
-LABELS = {"scheduler": "Scheduler", "log_store": "Log store", "metrics": "Metrics"}
+LABELS = {"scheduler": _("Scheduler"), "log_store": _("Log store"), "metrics": _("Metrics")}
 BEGINS = frozenset({EventType.CANNOT_SEE.value, EventType.BLIND.value})
 _ENDS = frozenset({EventType.SEES_AGAIN.value, EventType.SIGHT_REGAINED.value})
-_OF_ACTOR = {"log store": "log_store", "metrics": "metrics"}
+_OF_ACTOR = {"log store": "log_store", "metrics": "metrics"}  # stays English: stored
 _LIVE = [state.value for state in LIVE]
 
 
@@ -70,7 +71,7 @@ def source_lines(cluster: Cluster, now: datetime) -> list[SourceLine]:
         spans = unseen_spans(told.get(seen.source, []), seen.since, now)
         outages = [Outage(100 * (begin - now + HOUR) / HOUR, 100 * (end - begin) / HOUR) for begin, end in spans]
         unseen = sum((end - begin for begin, end in spans), timedelta())
-        lines.append(SourceLine(LABELS.get(seen.source, seen.source), seen, outages, unseen))
+        lines.append(SourceLine(str(LABELS.get(seen.source, seen.source)), seen, outages, unseen))
     return lines
 
 

@@ -15,10 +15,12 @@ def streamed(request: HttpRequest, lines: Iterator[str], name: str, content_type
     content: Any = _chunks(lines)
     if isinstance(request, ASGIRequest):  # which would collect all of them first
         content = _one_after_the_other(content)
+    # stays English: the name of a file
+    sent_as = f'attachment; filename="{name}"'
     return StreamingHttpResponse(
         content,
         content_type=content_type,
-        headers={"Content-Disposition": f'attachment; filename="{name}"', "X-Accel-Buffering": "no"},
+        headers={"Content-Disposition": sent_as, "X-Accel-Buffering": "no"},
     )
 
 

@@ -4,20 +4,21 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from django import forms
+from django.utils.translation import gettext_lazy as _
 
 from advisor_api.ending import LONGEST
 
 OTHER = "until"
 SPANS = {
-    "30m": ("30 minutes", timedelta(minutes=30)),
-    "2h": ("2 hours", timedelta(hours=2)),
-    "8h": ("8 hours", timedelta(hours=8)),
-    "1d": ("1 day", timedelta(days=1)),
-    "3d": ("3 days", timedelta(days=3)),
-    "7d": ("7 days", LONGEST),
+    "30m": (_("30 minutes"), timedelta(minutes=30)),
+    "2h": (_("2 hours"), timedelta(hours=2)),
+    "8h": (_("8 hours"), timedelta(hours=8)),
+    "1d": (_("1 day"), timedelta(days=1)),
+    "3d": (_("3 days"), timedelta(days=3)),
+    "7d": (_("7 days"), LONGEST),
 }
-LASTS_MISTAKES = {"required": "Choose how long.", "invalid_choice": "Choose one of the spans, or a moment."}
-CHOICES = [*((name, label) for name, (label, _) in SPANS.items()), (OTHER, "until the moment below")]
+LASTS_MISTAKES = {"required": _("Choose how long."), "invalid_choice": _("Choose one of the spans, or a moment.")}
+CHOICES = [*((name, label) for name, (label, _span) in SPANS.items()), (OTHER, _("until the moment below"))]
 
 
 class UntilForm(forms.Form):
@@ -31,7 +32,7 @@ class UntilForm(forms.Form):
     until = forms.DateTimeField(
         required=False,
         input_formats=["%Y-%m-%dT%H:%M", "%Y-%m-%dT%H:%M:%S", "%Y-%m-%d %H:%M", "%Y-%m-%d %H:%M:%S"],
-        error_messages={"invalid": "Write the moment as 2026-11-30 16:00, in UTC."},
+        error_messages={"invalid": _("Write the moment as 2026-11-30 16:00, in UTC.")},
         widget=forms.TextInput(
             attrs={
                 "class": "form-control",
@@ -46,7 +47,7 @@ class UntilForm(forms.Form):
         """A moment where one was announced."""
         cleaned = super().clean() or {}
         if cleaned.get("lasts") == OTHER and not cleaned.get("until") and "until" not in self.errors:
-            self.add_error("until", "Say until when, in UTC.")
+            self.add_error("until", _("Say until when, in UTC."))
         return cleaned
 
     def ends_at(self, now: datetime) -> datetime:

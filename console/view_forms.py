@@ -4,6 +4,8 @@ from datetime import datetime
 from typing import Any
 
 from django import forms
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from console.node_forms import SeenForm
 from console.saved_views import Wish
@@ -12,6 +14,7 @@ from workloads.stored_text import storable
 
 NAME_LIMIT = 80
 WITH_ADVICE = "advice"
+OPEN_AGAIN = dict.fromkeys(("required", "invalid"), gettext_lazy("Open the page again."))
 
 
 class ViewForm(forms.Form):
@@ -19,7 +22,7 @@ class ViewForm(forms.Form):
 
     name = forms.CharField(
         max_length=NAME_LIMIT,
-        error_messages={"required": "Give the view a name."},
+        error_messages={"required": gettext_lazy("Give the view a name.")},
         widget=forms.TextInput(attrs={"class": "form-control", "autocomplete": "off", "required": True}),
     )
     query = forms.CharField(max_length=1500, required=False, widget=forms.HiddenInput)
@@ -35,7 +38,7 @@ class ViewForm(forms.Form):
         """Plain text in one line."""
         name: str = " ".join(self.cleaned_data["name"].split())
         if storable(name, NAME_LIMIT) != name or not name.isprintable():
-            raise forms.ValidationError("The name must be plain text in one line.")
+            raise forms.ValidationError(_("The name must be plain text in one line."))
         return name
 
     def wish(self) -> Wish:
@@ -50,11 +53,11 @@ class ChangeForm(ViewForm):
     revision = forms.IntegerField(
         min_value=1,
         widget=forms.HiddenInput,
-        error_messages={"required": "Open the page again.", "invalid": "Open the page again."},
+        error_messages=OPEN_AGAIN,
     )
     deed = forms.ChoiceField(
-        choices=[("save", "Save"), ("delete", "Delete")],
-        error_messages={"required": "Choose save or delete.", "invalid_choice": "Choose save or delete."},
+        choices=[("save", gettext_lazy("Save")), ("delete", gettext_lazy("Delete"))],
+        error_messages=dict.fromkeys(("required", "invalid_choice"), gettext_lazy("Choose save or delete.")),
     )
 
 
@@ -64,7 +67,7 @@ class HoldForm(UntilForm, SeenForm):
     generation = forms.IntegerField(
         min_value=1,
         widget=forms.HiddenInput,
-        error_messages={"required": "Open the page again.", "invalid": "Open the page again."},
+        error_messages=OPEN_AGAIN,
     )
 
     field_order = ("lasts", "until", "reason")
@@ -73,7 +76,10 @@ class HoldForm(UntilForm, SeenForm):
         super().__init__(*args, **kwargs)
         self.advice_ends_at = advice_ends_at
         shorter = [name for name, (_, span) in SPANS.items() if now + span < advice_ends_at]
-        to_the_end = (WITH_ADVICE, f"until the advice itself ends, {advice_ends_at:%H:%M:%S} UTC")
+        to_the_end = (
+            WITH_ADVICE,
+            _("until the advice itself ends, %(clock)s UTC") % {"clock": f"{advice_ends_at:%H:%M:%S}"},
+        )
         others = [one for one in CHOICES if one[0] in {*shorter, OTHER}]
         self.fields["lasts"] = forms.ChoiceField(
             choices=[to_the_end, *others],

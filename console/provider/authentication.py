@@ -16,6 +16,7 @@ from django.contrib.auth.models import User
 from django.core.exceptions import SuspiciousOperation
 from django.http import HttpRequest
 from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
 from mozilla_django_oidc.auth import OIDCAuthenticationBackend
 
 from console.provider.configured import AWAY, configured, library_setting
@@ -31,7 +32,7 @@ WRONG_ANSWERS = (
 LEEWAY_SECONDS = 30  # by which the provider's clock and ours may differ
 REQUIRED = ["iss", "sub", "aud", "exp", "iat"]  # of each ID token, by the standard
 LONGEST_SUBJECT = 255  # by the standard
-NOT_PROVED = "The provider's answer does not prove who you are. Begin again, or sign in with a password."
+NOT_PROVED = _("The provider's answer does not prove who you are. Begin again, or sign in with a password.")
 
 
 class ByProvider(OIDCAuthenticationBackend):  # type: ignore[misc]  # the library has no types
@@ -76,9 +77,9 @@ class ByProvider(OIDCAuthenticationBackend):  # type: ignore[misc]  # the librar
         )
         several = isinstance(claims["aud"], list) and len(claims["aud"]) > 1
         if (several or "azp" in claims) and claims.get("azp") != self.OIDC_RP_CLIENT_ID:
-            raise SuspiciousOperation("the token was made for another client")
+            raise SuspiciousOperation("the token was made for another client")  # stays English: for the log
         if not claims["sub"] or len(claims["sub"]) > LONGEST_SUBJECT:
-            raise SuspiciousOperation("the token names no subject")
+            raise SuspiciousOperation("the token names no subject")  # stays English: for the log
         return claims
 
     def get_or_create_user(self, access_token: str, id_token: str, payload: dict[str, Any]) -> User:

@@ -16,6 +16,8 @@ import requests
 import urllib3
 from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from console.provider.client_secret import SecretNotUsable, client_secret
 from console.provider.refusal import NotLetIn
@@ -24,7 +26,7 @@ log = logging.getLogger(__name__)
 
 TIMEOUT_SECONDS = 10.0  # of each question to the provider
 LARGEST_DOCUMENT = 1 << 20  # bytes; discovery documents have some thousands
-AWAY = "The provider does not answer as it should. Try again, or sign in with a password."
+AWAY = gettext_lazy("The provider does not answer as it should. Try again, or sign in with a password.")
 
 
 @dataclass(frozen=True)
@@ -45,7 +47,7 @@ def configured(name: str) -> Any:
 
 def provider_name() -> str:
     """What the sign-in page calls the provider; empty where there is none."""
-    return str(configured("NAME") or "single sign-on") if configured("ISSUER") else ""
+    return str(configured("NAME") or _("single sign-on")) if configured("ISSUER") else ""
 
 
 _discovered: dict[str, Doors] = {}  # by issuer, for the life of the process; keys are fetched at each sign-in
@@ -115,7 +117,9 @@ def _secret() -> str:
         return client_secret(Path(configured("CLIENT_SECRET_FILE")))
     except SecretNotUsable as error:
         log.error("the file of REKINDLE_OIDC_CLIENT_SECRET_FILE cannot be used: %s", error)
-        raise NotLetIn("The site cannot read its own secret for the provider. Sign in with a password.") from None
+        raise NotLetIn(
+            _("The site cannot read its own secret for the provider. Sign in with a password.")
+        ) from None
 
 
 ANSWERS: dict[str, Callable[[], Any]] = {
@@ -142,4 +146,4 @@ def library_setting(name: str, *default: Any) -> Any:
         return ANSWERS[name]()
     if default:
         return default[0]
-    raise ImproperlyConfigured(f"{name} is not known")
+    raise ImproperlyConfigured(f"{name} is not known")  # stays English: for developers

@@ -15,6 +15,8 @@ from typing import Any
 
 from django.contrib.auth.models import Group, User
 from django.db import IntegrityError, transaction
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from audit.actor_kind import ActorKind
 from audit.event_type import EventType
@@ -32,8 +34,8 @@ GROUPS_OF = {
 }
 """The groups of people behind each role, from the least to the most. Whoever is signed in may read."""
 FOLLOWED = frozenset().union(*GROUPS_OF.values())
-NO_GROUP = "None of your groups may use this site. Ask its administrators for access."
-RULE = Actor(ActorKind.RULE, "groups of the provider")
+NO_GROUP = gettext_lazy("None of your groups may use this site. Ask its administrators for access.")
+RULE = Actor(ActorKind.RULE, "groups of the provider")  # stays English: stored
 
 
 @dataclass(frozen=True)
@@ -75,7 +77,7 @@ def let_in(vouched: Vouched, roles: Mapping[str, str], now: datetime) -> User:
         raise NotLetIn(NO_GROUP, user.get_username())
     user = user or _made(vouched, now)
     if not user.is_active:
-        raise NotLetIn("This account may not sign in.", user.get_username())
+        raise NotLetIn(_("This account may not sign in."), user.get_username())
     _follow(user, GROUPS_OF[role], role == "admin", now)
     return user
 
@@ -93,12 +95,13 @@ def _made(vouched: Vouched, now: datetime) -> User:
         with transaction.atomic():
             user = User.objects.create_user(name)
             ProviderIdentity.objects.create(user=user, digest=vouched.digest)
+            # stays English: stored
             _tell(user, f"{name} was added at the first sign-in through the provider.", now)
     except IntegrityError:
         known = _known(vouched)
         if known is None:
             log.warning("the account %s is there and does not belong to the provider's", name)
-            raise NotLetIn("Your account could not be made. Ask the site's administrators.") from None
+            raise NotLetIn(_("Your account could not be made. Ask the site's administrators.")) from None
         return known
     return user
 
@@ -118,6 +121,7 @@ def _follow(user: User, groups: frozenset[str], staff: bool, now: datetime, *, o
         if closing:
             user.set_unusable_password()  # another one: sessions hang on it
         user.save(update_fields=["is_staff", "password"])
+        # stays English: stored
         sentence = "has no group of the provider any more and lost its rights" if out else "has other rights now"
         _tell(user, f"{user.get_username()} {sentence}.", now)
 

@@ -7,6 +7,8 @@ from django.core.exceptions import SuspiciousOperation
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import redirect, render
 from django.utils import timezone
+from django.utils.functional import Promise
+from django.utils.translation import gettext_lazy as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET
 from mozilla_django_oidc.views import OIDCAuthenticationCallbackView, OIDCAuthenticationRequestView
@@ -19,8 +21,8 @@ from console.provider.configured import configured, library_setting, provider_na
 from console.provider.refusal import NotLetIn
 from console.signing_in import TooManyTries, begin_try, provider_did_not, provider_vouched
 
-STALE = "This way back from the provider was used already, or began in another browser. Begin again."
-REFUSED = "The provider did not sign you in. Begin again, or sign in with a password."
+STALE = _("This way back from the provider was used already, or began in another browser. Begin again.")
+REFUSED = _("The provider did not sign you in. Begin again, or sign in with a password.")
 
 
 class _Away(OIDCAuthenticationRequestView):  # type: ignore[misc]  # the library has no types
@@ -80,7 +82,7 @@ def callback(request: HttpRequest) -> HttpResponseBase:
     try:
         row = begin_try(f"provider {state}", address, now)
     except TooManyTries:
-        return _refused(request, "Too many tries. Wait some minutes and try again.", 429)
+        return _refused(request, _("Too many tries. Wait some minutes and try again."), 429)
     try:
         return _Back.as_view(row=row)(request)  # type: ignore[no-any-return]
     except NotLetIn as error:
@@ -90,7 +92,7 @@ def callback(request: HttpRequest) -> HttpResponseBase:
         return _refused(request, STALE)
 
 
-def _refused(request: HttpRequest, sentence: str, status: int = 403) -> HttpResponse:
+def _refused(request: HttpRequest, sentence: str | Promise, status: int = 403) -> HttpResponse:
     form = SignInForm(request, now=timezone.now())
     context = {"form": form, "next": "", "provider": provider_name(), "refusal": sentence}
     return render(request, "console/sign_in.html", context, status=status)

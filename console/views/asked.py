@@ -9,6 +9,7 @@ from django.db.models import Max
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
 from advisor_api.node_standing import Standing
 from audit.models import AuditEvent
@@ -31,13 +32,13 @@ def asked_of(
     if cluster:
         found = Cluster.objects.filter(name=cluster).first()
         if found is None:
-            raise Http404("There is no cluster of that name.")
+            raise Http404(_("There is no cluster of that name."))
     if number is not None:
         job = Job.objects.filter(cluster=found, number=number, epoch=epoch or 0).first()
         if job is None:
-            raise Http404("There is no job of that number on this cluster.")
+            raise Http404(_("There is no job of that number on this cluster."))
     if node and not Node.objects.filter(cluster=found, name=node).exists():
-        raise Http404("There is no node of that name on this cluster.")
+        raise Http404(_("There is no node of that name on this cluster."))
     standing = request.GET.get("nodes", "")
     known = standing if standing in set(Standing) else ""
     query = request.GET.urlencode()

@@ -58,4 +58,5 @@ def export(request: HttpRequest) -> StreamingHttpResponse:
     now = timezone.now()
     person = Pseudonyms(()).of if request.GET.get("people") == "pseudonyms" else str
     name = f"jobs-{now:%Y%m%dT%H%M%SZ}.csv"
+    # stays English: a kind of content
     return streamed(request, job_lines(wanted, now, person), name, "text/csv; charset=utf-8")

@@ -3,6 +3,7 @@
 from django.contrib.auth.decorators import login_required
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect
+from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
 from advisor_api.expiring import expiring
@@ -36,7 +37,7 @@ def newest_job(request: HttpRequest, cluster: str, number: int) -> HttpResponse:
     """The newest job of that number: numbers come round again."""
     found = Job.objects.filter(cluster__name=cluster, number=number).order_by("-epoch").first()
     if found is None:
-        raise Http404("There is no job of that number on this cluster.")
+        raise Http404(_("There is no job of that number on this cluster."))
     return redirect("job", cluster, number, found.epoch)
 
 

@@ -18,6 +18,7 @@ from django.utils import timezone
 from django.utils.cache import patch_vary_headers
 from django.utils.http import parse_etags
 from django.utils.translation import get_language
+from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
 from console.asking import Asked, Scope, key_of, version_of
@@ -35,10 +36,12 @@ KNOWN_AT_MOST = 2000  # of all tags
 def panels_together(request: HttpRequest) -> HttpResponse:
     """The panels that differ from what the page shows; 401 for a stranger, 400 for what is no panel of ours."""
     if not request.user.is_authenticated:
-        return HttpResponse("Sign in again.", status=401, content_type="text/plain")
+        return HttpResponse(_("Sign in again."), status=401, content_type="text/plain")
     addresses = request.GET.getlist("of")
     if not 1 <= len(addresses) <= PANELS_AT_MOST or max(map(len, addresses)) > ADDRESS_AT_MOST:
-        return HttpResponse(f"Ask for 1 to {PANELS_AT_MOST} panels.", status=400, content_type="text/plain")
+        return HttpResponse(
+            _("Ask for 1 to %(most)s panels.") % {"most": PANELS_AT_MOST}, status=400, content_type="text/plain"
+        )
     now = timezone.now().timestamp()
     earliest = _earliest(request.GET.get("after", ""), now)
     known = request.headers.get("If-None-Match", "")[:KNOWN_AT_MOST]
@@ -47,9 +50,9 @@ def panels_together(request: HttpRequest) -> HttpResponse:
     try:
         said = sharing.answers.get(key, earliest, now, lambda: _changed(request, addresses, known, earliest))
     except (ValueError, Resolver404):
-        return HttpResponse("One of these is no panel.", status=400, content_type="text/plain")
+        return HttpResponse(_("One of these is no panel."), status=400, content_type="text/plain")
     answer = HttpResponse(said, content_type="application/json") if said else HttpResponse(status=304)
-    answer.headers["Cache-Control"] = "private, no-cache"
+    answer.headers["Cache-Control"] = "private, no-cache"  # stays English: a header
     patch_vary_headers(answer, ["Cookie"])
     return answer
 

@@ -8,6 +8,7 @@ from django.http import Http404, HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_safe
 
@@ -48,7 +49,7 @@ def new(request: HttpRequest) -> HttpResponse:
         view = keep(person_of(request), form.wish(), timezone.now())
     except Refusal as refusal:
         return _page(request, form, 400, str(refusal))
-    messages.success(request, f"The view {view.name} is kept.")
+    messages.success(request, _("The view %(name)s is kept.") % {"name": view.name})
     return redirect(reverse("jobs") + view.query)
 
 
@@ -59,7 +60,7 @@ def change_one(request: HttpRequest, view: int) -> HttpResponse:
     """GET: what can be changed. POST: it is (400 unusable, 409 when somebody was first)."""
     found = SavedView.objects.select_related("owner").filter(pk=view).first()
     if found is None or not _may_change(request, found):
-        raise Http404("There is no such view of yours.")
+        raise Http404(_("There is no such view of yours."))
     may_share = _may_share(request) or found.shared
     if request.method != "POST":
         return _page(request, ChangeForm(may_share=may_share, initial=_initial(found)), view=found)
@@ -70,10 +71,10 @@ def change_one(request: HttpRequest, view: int) -> HttpResponse:
     try:
         if said["deed"] == "delete":
             forget(found, person_of(request), said["revision"], now)
-            messages.success(request, f"The view {found.name} is deleted.")
+            messages.success(request, _("The view %(name)s is deleted.") % {"name": found.name})
         else:
             change(found, person_of(request), form.wish(), said["revision"], now)
-            messages.success(request, f"The view {found.name} is changed.")
+            messages.success(request, _("The view %(name)s is changed.") % {"name": found.name})
     except Refusal as refusal:
         return _page(request, form, status_of(refusal), str(refusal), view=found)
     return redirect("views")
