@@ -15,10 +15,13 @@ from advisor_api.policy.advice_state import MOVES, AdviceState
 from advisor_api.policy.operation import Operation
 from advisor_api.policy.reconciliation_reason import ReconciliationReason
 from console.cluster_rows import pauses_of
+from console.plain_words import spoken, with_unit
 from workloads.models import Attempt, Cluster, Job
 
 OPEN = [state.value for state in AdviceState if MOVES[state]]
 ADVICE_SHOWN = 25
+OF_A_LIST = frozenset(f"facts.{name}" for name in ("state", "kind", "action", "mode", "evidence_status"))
+"""Facts whose values are words of ours."""
 LONG = ("trace", "facts", "judged_by", "verdict__body")  # what a line alone does not show
 
 
@@ -136,9 +139,17 @@ def _rule(entry: Mapping[str, Any]) -> RuleSaid:
         bool(entry.get("applied")),
         bool(entry.get("chosen")),
         str(entry.get("because") or ""),
-        tuple((str(name), str(value)) for name, value in inputs.items()) if isinstance(inputs, Mapping) else (),
+        tuple(_input(str(name), value) for name, value in inputs.items()) if isinstance(inputs, Mapping) else (),
         _turn(entry.get("wins_if")),
     )
+
+
+def _input(name: str, value: Any) -> tuple[str, str]:
+    """`exclude confidence of the policy` and `80 %`: what a rule looked at, in words."""
+    said = f"{spoken(name)} of the policy" if name.startswith("policy.") else spoken(name)
+    if isinstance(value, list | Mapping):
+        return said, _value(value)
+    return said, spoken(value) if name in OF_A_LIST else with_unit(value, name)
 
 
 def _turn(wins_if: Any) -> str:

@@ -9,6 +9,7 @@ from uuid import UUID
 from advisor_api.models import PolicyVersion
 from audit.event_type import EventType
 from audit.models import AuditCheckpoint, AuditEvent, AuditSeal
+from console.plain_words import with_unit
 from workloads.models import Job
 
 TEXT_LIMIT = 20_000  # characters of a payload that a page shows
@@ -17,11 +18,12 @@ VALUE_LIMIT = 500
 
 @dataclass(frozen=True)
 class Changed:
-    """One value that an event changed. `None`: it was not said."""
+    """One value that an event changed. `None`: it was not said. `in_words`: both with their unit, if any."""
 
     name: str
     before: str | None
     after: str | None
+    in_words: tuple[str, str] = ("", "")
 
 
 @dataclass(frozen=True)
@@ -84,7 +86,7 @@ def _mapping(value: Any) -> Mapping[str, Any]:
 def _compared(before: Mapping[str, Any], after: Mapping[str, Any]) -> tuple[Changed, ...]:
     names = dict.fromkeys([*before, *after])
     return tuple(
-        Changed(str(name), _text(before, name), _text(after, name))
+        Changed(str(name), _text(before, name), _text(after, name), (_words(before, name), _words(after, name)))
         for name in names
         if before.get(name) != after.get(name) or (name in before) is not (name in after)
     )
@@ -95,6 +97,13 @@ def _text(values: Mapping[str, Any], name: str) -> str | None:
         return None
     value = values[name]
     return (value if isinstance(value, str) else json.dumps(value, ensure_ascii=False))[:VALUE_LIMIT]
+
+
+def _words(values: Mapping[str, Any], name: str) -> str:
+    """The value with its unit; empty where it says no more than the value."""
+    value = values.get(name)
+    words = "" if isinstance(value, bool | str) or value is None else with_unit(value, str(name))
+    return "" if words == str(value) else words[:VALUE_LIMIT]
 
 
 def _sealed(event: AuditEvent) -> SealedBy | None:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from advisor_api.node_facts import OUT
+from console.plain_words import node_state
 from console.spans import duration
 
 LOST = frozenset({"down", "fail", "failing", "error", "gone", "no_respond", "not_responding", "unknown"})
@@ -168,7 +169,7 @@ def slowness(slow: str, hang: str, culprits: Sequence[str], pace: Pace) -> Answe
 
 def _told(nodes: Sequence[NodeNow]) -> str:
     parts = [
-        f"{node.name} is {node.state.lower()}" + (f" ({node.reason})" if node.reason else "") for node in nodes
+        f"{node.name} is {node_state(node.state)}" + (f" ({node.reason})" if node.reason else "") for node in nodes
     ]
     return "; ".join(parts[:NAMED]) + (f" and {len(parts) - NAMED} more" if len(parts) > NAMED else "")
 

@@ -12,6 +12,7 @@ from advisor_api.policies import policy_at
 from advisor_api.policy.values import BadPolicy
 from advisor_api.repair_models import RepairSystem
 from console.node_page import NodeNow
+from console.plain_words import node_state
 from schedulers.states import LIVE, WAITING
 from workloads.models import Attempt, Cluster, Job, Node
 
@@ -50,7 +51,9 @@ def meaning_of_exclusion(cluster: Cluster, seen: NodeNow, now: datetime) -> Mean
     if seen.kept:
         sentences.append(f"{name} is left out already; yours comes beside that, and whichever ends last counts.")
     if seen.drained:
-        sentences.append(f"The scheduler has it out of use already ({seen.node.state}); that stays as it is.")
+        sentences.append(
+            f"The scheduler has it out of use already ({node_state(seen.node.state)}); that stays as it is."
+        )
     shares = shares_of(cluster, seen.node, now)
     sentences += [_share(one) for one in shares]
     sentences += [_cap(one, name) for one in shares if one.allowed is not None and one.out >= one.allowed]
@@ -74,7 +77,9 @@ def meaning_of_lifting(seen: NodeNow) -> Meaning:
         f"A failure that is blamed on {name} from now on leaves it out again, as the policy says.",
     ]
     if seen.drained:
-        sentences.append(f"The scheduler has it out of use ({seen.node.state}); Rekindle never undoes that.")
+        sentences.append(
+            f"The scheduler has it out of use ({node_state(seen.node.state)}); Rekindle never undoes that."
+        )
     sentences += [f"It was left out by {row.owner}: {row.reason}" for row in seen.kept[:NAMED]]
     return Meaning(sentences, [])
 

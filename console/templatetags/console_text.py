@@ -11,13 +11,17 @@ from django.utils.translation import gettext as _
 from audit.actor_kind import ActorKind
 from audit.event_type import EventType
 from audit.level import Level
-from console import hostile_text, spans
+from audit.models import AuditEvent
+from console import hostile_text, plain_words, spans
 from schedulers.words import Word
 
 register = template.Library()
 
 VOCABULARY: dict[str, type[Word]] = {"event": EventType, "level": Level, "actor": ActorKind}
 register.filter("duration", spans.duration)
+register.filter("spoken", plain_words.spoken)
+register.filter("node_state", plain_words.node_state)
+register.filter("with_unit", plain_words.with_unit)
 
 
 @register.filter
@@ -36,6 +40,18 @@ def log_text(text: Any) -> SafeString:
 def log_block(text: Any) -> SafeString:
     """Several log lines, for a `pre`."""
     return hostile_text.visible_block(text)
+
+
+@register.filter
+def coded(text: Any) -> SafeString:
+    """Plain text as `visible`, with the words in it that a person has to type set apart as code."""
+    return plain_words.coded(visible(text))
+
+
+@register.filter
+def actor_of(event: AuditEvent) -> str:
+    """Who did what an event tells: a name as it is, a rule in words."""
+    return visible(plain_words.spoken(event.actor) if event.actor_kind == ActorKind.RULE else event.actor)
 
 
 @register.filter

@@ -129,7 +129,7 @@ def test_the_job_page_tells_the_whole_story(as_viewer: Client, rows: Sample) -> 
         "Missing: no kernel log of n03",
         "Restart 4711-0 without n03, because n03 is named by a proved cause.",
         "would have applied",
-        "facts.confidence = 0.93",
+        "confidence = 93 %",
         "Progress resumed",
         "+28 s",
         "resumed from 500",

@@ -44,7 +44,7 @@ def test_which_value_comes_from_which_policy(reader: Client, cluster: Cluster) -
     rows = lines_of(reader.get(f"{PAGE}?cluster=demo&partition=gpu&user=tess").content.decode())
     assert "<b>6</b></td>" in rows["max_requeues"] and f"Partition</span> policy {part.pk}<" in rows["max_requeues"]
     assert (
-        "<b>50</b>" in rows["hold_seconds"]
+        "<b>50 s</b>" in rows["hold_seconds"]
         and f"All clusters</span> policy {everywhere.pk}<" in rows["hold_seconds"]
     )
     assert f"User</span> policy {own.pk}<" in rows["advice_seconds"]

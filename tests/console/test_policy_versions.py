@@ -42,7 +42,12 @@ def test_each_version_says_whether_it_holds_and_who_let_it(reader: Client, clust
 def test_two_versions_are_compared_value_by_value(reader: Client, cluster: Cluster) -> None:
     one, two = a_policy({"max_requeues": 4}, cluster), a_policy({"max_requeues": 5, "hold_seconds": 9}, cluster)
     text = reader.get(f"{COMPARE}?a={one.pk}&b={two.pk}").content.decode()
-    assert "<del>4</del>" in text and "<ins>5</ins>" in text and "not said" in text and "<ins>9</ins>" in text
+    assert (
+        "<del>4</del>" in text
+        and "<ins>5</ins>" in text
+        and "not said" in text
+        and '<ins>9.0 s</ins> <code class="note">9</code>' in text
+    )
     assert "What each would have decided" in text and "do not agree" not in text
     assert "They say the same" in reader.get(f"{COMPARE}?a={one.pk}&b={one.pk}").content.decode()
 
