@@ -89,8 +89,11 @@ class LiveConsumer(AsyncWebsocketConsumer):
             await tail_of_this_loop().leave(self._listener)
 
     async def receive(self, text_data: str | None = None, bytes_data: bytes | None = None) -> None:
-        """A page has nothing to say on this socket."""
-        await self.close(NOT_UNDERSTOOD)
+        """A page has nothing to say on this socket: its first word is the last, and it is told nothing more."""
+        telling = self._telling
+        if telling is not None and not telling.done() and not telling.cancelling():
+            telling.cancel()
+            await self.close(NOT_UNDERSTOOD)
 
     async def _tell(self, listener: Listener, since: int | None) -> None:
         loop = asyncio.get_running_loop()

@@ -44,6 +44,7 @@ class EmbeddedSite:
                 access_log=False,
                 proxy_headers=False,  # else anybody on this machine chooses the address that tries are counted by
                 ws="websockets-sansio",
+                ws_max_size=1024,  # a page has nothing to say: whoever sends more is cut off before it is all here
                 timeout_graceful_shutdown=2,  # measured: open sockets else keep the server alive for minutes
             )
         )

@@ -13,7 +13,7 @@ from playwright.sync_api import Browser, BrowserContext, Page, expect
 ROOT = Path(__file__).resolve().parents[2]
 EVERYBODY = "root"
 """The account of `everything` that may see and do all."""
-SERVER = ["--lifespan", "off", "--log-level", "warning", "--ws", "websockets-sansio"]
+SERVER = ["--lifespan", "off", "--log-level", "warning", "--ws", "websockets-sansio", "--ws-max-size", "1024"]
 
 
 class Site:

@@ -234,3 +234,14 @@ def test_what_is_told_fits_and_can_be_read(width: int, addresses: dict[str, str]
     expect(said(one)).to_be_visible(timeout=SOON)
     too_wide = one.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
     assert too_wide <= 0
+
+
+def test_a_page_that_sends_much_is_cut_off_at_the_door(addresses: dict[str, str], enter: Door) -> None:
+    code = enter(EVERYBODY).evaluate(
+        """() => new Promise((done) => {
+          const socket = new WebSocket(`ws://${location.host}/ws/live?topic=overview`);
+          socket.addEventListener("message", () => socket.send("x".repeat(5000000)), {once: true});
+          socket.addEventListener("close", (event) => done(event.code));
+        })"""
+    )
+    assert code == 1009

@@ -14,25 +14,29 @@ from typing import Any
 import pytest
 from asgiref.sync import sync_to_async
 from channels.layers import channel_layers
-from django.contrib.auth.models import User
+from django.contrib.auth.models import Group, Permission, User
 from django.contrib.sessions.models import Session
 from django.test import Client
 from django.utils import timezone
 
 from audit import append_only
 from audit.models import AuditEvent
+from benchmarks.console_addresses import addresses
 from console import consumers, tail
 from console.changes import DOUBT
-from console.consumers import NOT_UNDERSTOOD, SIGNED_OUT
-from console.topics import job_topic
+from console.consumers import NOT_UNDERSTOOD, SIGNED_OUT, TOO_MANY
+from console.rights import mark_of, marks_of
+from console.topics import is_topic, job_topic
 from console.wake import push
 from tests.console import sample
+from tests.console.everything import make_everything
 from tests.console.sample import EventType, Sample
 from tests.console.sockets import SOON, Socket
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
 JOB = job_topic("demo", 4711, 0)
+TOPICS = re.compile(r'data-live-topics="([^"]*)"')
 QUIET = 0.4  # seconds after which no frame is coming
 
 
@@ -79,10 +83,16 @@ async def listening(query: str, cookies: str) -> AsyncIterator[Socket]:
     await made.leave()
 
 
+async def whole(of: Socket) -> dict[str, Any]:
+    said: dict[str, Any] = json.loads(await of.text())
+    assert re.fullmatch(r"(?:[0-9a-f]{16})?", said["rights"])
+    return said
+
+
 async def frame(of: Socket) -> dict[str, Any]:
-    said = json.loads(await of.text())
+    said = await whole(of)
     assert 0 < said.pop("spread") <= 1
-    assert re.fullmatch(r"(?:[0-9a-f]{16})?", said.pop("rights"))
+    del said["rights"]
     assert abs(said.pop("at") - time.time()) < SOON
     return said
 
@@ -131,6 +141,13 @@ async def test_another_site_cannot_listen(viewer: str) -> None:
         "since=3",
         "topic=%ff",
         "&".join(["topic=overview"] * 20),
+        "&".join(f"topic=cluster:c{number}" for number in range(9)),
+        "topic=cluster:demo%0A",
+        "topic=job:demo/1",
+        "topic=overview&topic=wake",
+        "topic=" + "x" * 100_000,
+        "topic=overview&rights=x",
+        "topic=overview&rights=" + "a" * 17,
     ],
 )
 async def test_a_query_that_cannot_be_understood_is_refused(query: str, viewer: str) -> None:
@@ -399,3 +416,150 @@ async def test_the_others_stay(
         while not await two.silent(QUIET):
             frames.append(await frame(two))
         assert ["overview"] in [said["topics"] for said in frames]
+
+
+def person(name: str = "viewer") -> User:
+    return User.objects.get(username=name)
+
+
+def may_switch() -> Permission:
+    return Permission.objects.get(codename="switch_mode")
+
+
+def of_the_person() -> None:
+    person().user_permissions.add(may_switch())
+
+
+def of_a_group() -> None:
+    group = Group.objects.create(name="who switch")
+    group.permissions.add(may_switch())
+    person().groups.add(group)
+
+
+def of_everybody() -> None:
+    User.objects.filter(username="viewer").update(is_superuser=True)
+
+
+def takes_the_permission(of: str = "viewer") -> None:
+    person(of).user_permissions.clear()
+
+
+def takes_the_group() -> None:
+    person().groups.clear()
+
+
+def takes_it_from_the_group() -> None:
+    Group.objects.get(name="who switch").permissions.clear()
+
+
+def deletes_the_group() -> None:
+    Group.objects.filter(name="who switch").delete()
+
+
+def takes_all() -> None:
+    User.objects.filter(username="viewer").update(is_superuser=False)
+
+
+@pytest.mark.parametrize(
+    ("gives", "takes"),
+    [
+        (of_the_person, takes_the_permission),
+        (of_a_group, takes_the_group),
+        (of_a_group, takes_it_from_the_group),
+        (of_a_group, deletes_the_group),
+        (of_everybody, takes_all),
+    ],
+)
+async def test_a_right_that_is_taken_away_is_told_while_the_socket_is_open(
+    gives: Callable[[], None], takes: Callable[[], None], viewer: str, story: Sample, quick_door: None
+) -> None:
+    none = await sync_to_async(lambda: mark_of(person()))()
+    await sync_to_async(gives)()
+    had = await sync_to_async(lambda: mark_of(person()))()
+    assert had != none
+    async with listening(f"topic={JOB}&rights={had}", viewer) as one:
+        assert (await whole(one))["rights"] == had
+        await asyncio.sleep(QUIET)  # the door has looked, and there was nothing to say
+        assert await one.silent(QUIET)
+        await sync_to_async(takes)()
+        said = await whole(one)
+        assert (said["topics"], said["rights"]) == ([], none)
+        assert await one.silent(QUIET)
+
+
+async def test_a_page_made_with_other_rights_is_told_as_soon_as_its_socket_is_open(
+    viewer: str, story: Sample, quick_door: None
+) -> None:
+    now = await sync_to_async(lambda: mark_of(person()))()
+    async with listening(f"topic={JOB}&rights={'0' * 16}", viewer) as one:
+        assert (await whole(one))["rights"] == "0" * 16
+        assert (await whole(one))["rights"] == now
+
+
+async def test_the_rights_of_others_are_no_news(
+    viewer: str, cookie: Callable[[User | None], str], story: Sample, quick_door: None
+) -> None:
+    mine = await sync_to_async(lambda: mark_of(person()))()
+    async with listening(f"topic={JOB}&rights={mine}", viewer) as one:
+        await whole(one)
+        await sync_to_async(takes_the_permission)("operator")
+        assert await one.silent(2 * QUIET)
+
+
+def test_the_marks_of_many_are_those_of_each(story: Sample, django_assert_num_queries: Any) -> None:
+    cast = sample.cast()
+    group = Group.objects.create(name="who switch")
+    group.permissions.add(may_switch())
+    cast["viewer"].groups.add(group)
+    cast["operator"].groups.add(group)
+    root = User.objects.create_superuser("root", password=None)
+    people = [User.objects.get(pk=one.pk) for one in (*cast.values(), root)]
+    with django_assert_num_queries(3):
+        marks = marks_of(people)
+    assert marks == {one.pk: mark_of(one) for one in people}
+    assert len(set(marks.values())) == 4
+
+
+async def test_one_person_does_not_take_all_sockets(
+    viewer: str, cookie: Callable[[User | None], str], story: Sample, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tail, "SOCKETS_OF_ONE", 2)
+    other = await sync_to_async(lambda: cookie(User.objects.get(username="operator")))()
+    async with listening("topic=overview", viewer) as one:
+        async with listening("topic=overview", viewer) as two:
+            await frame(one)
+            await frame(two)
+            assert await closed_with("topic=overview", viewer) == TOO_MANY
+            async with listening("topic=overview", other) as three:
+                await frame(three)
+        async with listening("topic=overview", viewer) as again:
+            await frame(again)
+
+
+@pytest.mark.parametrize("said", ["x", "x" * 100_000, "\0"])
+async def test_the_first_word_of_a_page_is_its_last(said: str, viewer: str, story: Sample) -> None:
+    async with listening("topic=overview", viewer) as one:
+        await frame(one)
+        for _ in range(50):
+            await one.say(said)
+        code = (await one.receive_output(SOON)).get("code")
+        assert code == NOT_UNDERSTOOD
+        await tell()
+        assert await one.silent(QUIET)
+
+
+def test_a_page_that_subscribes_is_for_whoever_has_signed_in(story: Sample, now: datetime) -> None:
+    """No topic needs a right: each stands on a page that everybody may read."""
+    root, nobody = Client(), Client()
+    sample.cast()
+    nobody.force_login(User.objects.get(username="viewer"))
+    root.force_login(make_everything(now))
+    read, subscribed = set(), set()
+    for name, address in addresses():
+        page = root.get(address).content.decode()
+        topics = {topic for found in TOPICS.findall(page) for topic in found.split()}
+        assert all(is_topic(topic) for topic in topics), name
+        subscribed |= {topic.partition(":")[0] for topic in topics}
+        if topics and nobody.get(address).status_code == 200:
+            read |= {topic.partition(":")[0] for topic in topics}
+    assert read == subscribed == {"overview", "cluster", "gates", "job"}
