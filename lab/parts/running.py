@@ -10,7 +10,7 @@ import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 ROOT = Path(__file__).resolve().parents[2]
 PYTHON = sys.executable
@@ -39,6 +39,16 @@ def until(
         if time.monotonic() > deadline:
             raise NotSo(f"not within {seconds:.0f} s: {what if isinstance(what, str) else what()}")
         time.sleep(pause)
+
+
+def end_process(process: "subprocess.Popen[Any]", seconds: float = 20.0) -> int:
+    """Ask a child to end, kill it when it does not in time; its status, so that nothing is left to be asked for."""
+    process.terminate()
+    try:
+        return process.wait(seconds)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        return process.wait(seconds)
 
 
 def clean_environment() -> dict[str, str]:
@@ -99,8 +109,9 @@ class Running:
         try:
             return self.process.wait(seconds)
         except subprocess.TimeoutExpired:
-            os.killpg(self.process.pid, signal.SIGKILL)
-            self.process.wait(5)
+            with contextlib.suppress(ProcessLookupError):  # it ended just now
+                os.killpg(self.process.pid, signal.SIGKILL)
+            self.process.wait(30)
             raise
         finally:
             self._reader.join(5)

@@ -1,6 +1,7 @@
 """What did the product say of some jobs of a running site? Asked of a process with the site's own Django."""
 
 import base64
+import contextlib
 import pickle
 import re
 import subprocess
@@ -11,7 +12,7 @@ from types import TracebackType
 from typing import Self
 
 from lab.parts.recording import READS
-from lab.parts.running import PYTHON, ROOT, clean_environment
+from lab.parts.running import PYTHON, ROOT, clean_environment, end_process
 from lab.parts.site import Site
 from lab.score.said import Said
 
@@ -40,10 +41,10 @@ class Reading:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         for pipe in (self._process.stdin, self._process.stdout):
-            if pipe:
-                pipe.close()
-        self._process.terminate()
-        self._process.wait(10)
+            with contextlib.suppress(OSError):  # it has died with a question in its pipe
+                if pipe:
+                    pipe.close()
+        end_process(self._process)
 
     def said(self, numbers: Sequence[int]) -> Said:
         """Everything about these jobs; `RuntimeError` when the reader has died."""

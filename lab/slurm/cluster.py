@@ -210,7 +210,8 @@ class SlurmCluster:
         if wait_for(lambda: not processes_with(ours), 1.0, 0.1):
             return
         for pid in processes_with(ours):
-            os.kill(pid, signal.SIGKILL)
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
         wait_for(lambda: not processes_with(ours), 3.0, 0.1)
 
     def _all_idle(self) -> bool:

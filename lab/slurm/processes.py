@@ -54,16 +54,17 @@ class Processes:
         os.kill(pid, number)
 
     def halt(self, name: str, number: signal.Signals = signal.SIGTERM, wait_seconds: float = 15.0) -> None:
-        """End a daemon: the signal, then KILL after the wait."""
+        """End a daemon: the signal, then KILL after the wait. One that ends by itself meanwhile is as good."""
         pid = self.pid(name)
         if pid is not None:
-            os.kill(pid, signal.SIGCONT)
-            os.kill(pid, number)
-            if not self._gone(name, wait_seconds):
-                os.kill(pid, signal.SIGKILL)
-                self._gone(name, 2.0)
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGCONT)
+                os.kill(pid, number)
+                if not self._gone(name, wait_seconds):
+                    os.kill(pid, signal.SIGKILL)
+                    self._gone(name, wait_seconds)
         if name in self._children:
-            self._children.pop(name).wait(5)
+            self._children.pop(name).wait(wait_seconds)
         (self._run / f"{name}.pid").unlink(missing_ok=True)
 
     def _gone(self, name: str, wait_seconds: float) -> bool:

@@ -166,6 +166,7 @@ class Tryout:
                 shell.send_signal(signal.SIGHUP)  # an interactive shell does not end by TERM
                 wait_for(lambda: shell.poll() is not None, 3)
                 shell.kill()
+                shell.wait()
 
     def _furnish(self) -> None:
         layout = self.cluster.layout

@@ -1,5 +1,6 @@
 """Do controller and watchdog do their work when the scheduler can be reached over SSH alone?"""
 
+import contextlib
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -50,10 +51,15 @@ def test_a_failed_job_comes_back_also_when_the_connection_is_lost_meanwhile(site
 
 def test_many_processes_connect_once(site: Site, far: Sshd) -> None:  # noqa: F811
     command = [sys.executable, "-m", "controller", "watchdog", "--once", "--config", str(site.config)]
-    started = [subprocess.Popen(command, cwd=ROOT, stderr=subprocess.PIPE) for _ in range(4)]
-    for process in started:
-        _, said = process.communicate(timeout=60)
-        assert process.returncode == 0 and b"the scheduler answers" in said, said
+    with contextlib.ExitStack() as running:
+        started = [
+            running.enter_context(subprocess.Popen(command, cwd=ROOT, stderr=subprocess.PIPE)) for _ in range(4)
+        ]
+        for process in started:
+            running.callback(process.kill)
+        for process in started:
+            _, said = process.communicate(timeout=60)
+            assert process.returncode == 0 and b"the scheduler answers" in said, said
     assert len(far.sessions()) == 1
 
 

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from controller.config import read_config
+from lab.parts.running import end_process
 from schedulers.port import JobDetail
 from schedulers.slurm.adapter import Slurm
 from schedulers.states import JobState
@@ -21,7 +22,7 @@ from tests.controller.advisor import Server, SmallAdvisor, advice, wire
 from tests.controller.conftest import write_config
 
 ROOT = Path(__file__).resolve().parents[2]
-PATIENCE = 30.0  # seconds
+PATIENCE = 90.0  # seconds
 
 
 def until(true: Callable[[], Any], what: str) -> None:
@@ -107,8 +108,8 @@ def site(tmp_path: Path, token_file: Path) -> Iterator[Site]:
         finally:
             for process in [*made.running, simulator]:
                 process.terminate()
-            for process in made.running:
-                process.wait(PATIENCE)
+            for process in [*made.running, simulator]:
+                end_process(process, PATIENCE)
 
 
 def failing(node: str) -> dict[str, Any]:

@@ -52,7 +52,11 @@ class Worker:
 
     def end(self) -> None:
         """Stop it."""
-        self._process.communicate(timeout=20)
+        try:
+            self._process.communicate(timeout=60)
+        finally:
+            self._process.kill()
+            self._process.wait()
 
 
 def work(attempt: int) -> None:

@@ -1,20 +1,21 @@
 """How does a private sshd with the forced command stand before a cluster?"""
 
-import os
+import contextlib
 import shutil
 import socket
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
+
+import psutil
 
 from schedulers.ssh_transport import SshPlace, SshTransport
 
 FORCED = Path(__file__).resolve().parents[2] / "deploy" / "forced_command.py"
-PATIENCE = 20.0  # seconds
+PATIENCE = 60.0  # seconds
 CONFIG = """Port {port}
 ListenAddress 127.0.0.1
 HostKey {folder}/host
@@ -92,17 +93,24 @@ class Sshd:
         """End it and every connection that goes through it."""
         if self.process is None:
             return
-        for pid in self.sessions():
-            os.kill(pid, 9)
-        self.process.terminate()
+        with contextlib.suppress(psutil.NoSuchProcess):
+            top = psutil.Process(self.process.pid)
+            top.suspend()  # so that it takes no connection while those that are there are looked up
+            for one in top.children(recursive=True):
+                with contextlib.suppress(psutil.NoSuchProcess):
+                    one.kill()
+        self.process.kill()
         self.process.wait(PATIENCE)
         self.process = None
 
     def sessions(self) -> list[int]:
         """The processes of open connections: children of the listening one."""
         parent = self.process.pid if self.process else 0
-        listed = Path(f"/proc/{parent}/task/{parent}/children")
-        return [int(number) for number in listed.read_text().split()] if listed.exists() else []
+        try:
+            listed = Path(f"/proc/{parent}/task/{parent}/children").read_text()
+        except (FileNotFoundError, ProcessLookupError):
+            return []
+        return [int(number) for number in listed.split()]
 
     def ssh(self, *words: str, given: bytes = b"", key: str = "key") -> subprocess.CompletedProcess[bytes]:
         """Whatever an intruder with the key types behind `ssh`."""
@@ -114,18 +122,16 @@ class Sshd:
         )
 
 
-@contextmanager
+@contextlib.contextmanager
 def running(folder: Path, *, path: str = "/usr/bin", config: str = "", may: str = "act") -> Iterator[Sshd]:
     """An sshd until the end of the block; `folder` must be short."""
     folder.mkdir(exist_ok=True)
     sshd = Sshd(folder, path=path, config=config, may=may)
-    sshd.start()
-    try:
+    with contextlib.ExitStack() as ending:  # each end is tried, whatever the ones before raise
+        ending.callback(sshd.stop)
+        sshd.start()
+        ending.callback(lambda: [transport.close() for transport in sshd.transports])
         yield sshd
-    finally:
-        for transport in sshd.transports:
-            transport.close()
-        sshd.stop()
 
 
 def keygen(*words: str) -> None:

@@ -48,7 +48,7 @@ class Server:
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
         )
-        until = time.monotonic() + 30
+        until = time.monotonic() + 90
         while time.monotonic() < until:
             try:
                 with urllib.request.urlopen(f"{self.address}/-/ready", timeout=2):
@@ -59,13 +59,14 @@ class Server:
                 time.sleep(0.1)
             except OSError:
                 time.sleep(0.1)
+        self.kill()
         raise AssertionError("Prometheus does not answer")
 
     def kill(self) -> None:
         """End it at once, as a crash does."""
         if self.process is not None:
             self.process.kill()
-            self.process.wait(10)
+            self.process.wait(60)
             self.process = None
 
 

@@ -4,9 +4,9 @@ import json
 import os
 import subprocess
 import sys
-import time
 from pathlib import Path
 
+from lab.parts.running import end_process, until
 from lab.simulate.client import ask
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -32,11 +32,15 @@ class ServedCluster:
         self.process = subprocess.Popen(
             [sys.executable, "-m", "lab.simulate", "serve", str(folder), "--scenario", scenario], cwd=ROOT
         )
-        ends = time.monotonic() + 20
-        while not (folder / "ready").exists():
-            assert self.process.poll() is None, "the server ended"
-            assert time.monotonic() < ends, "the server does not begin"
-            time.sleep(0.02)
+        try:
+            until(self._is_up, 60, "the server begins", pause=0.02)
+        except BaseException:
+            end_process(self.process)
+            raise
+
+    def _is_up(self) -> bool:
+        assert self.process.poll() is None, "the server ended"
+        return (self.folder / "ready").exists()
 
     def submit(
         self,
@@ -106,5 +110,4 @@ class ServedCluster:
 
     def stop(self) -> int:
         """SIGTERM; the server's return code."""
-        self.process.terminate()
-        return self.process.wait(20)
+        return end_process(self.process)

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from lab.parts.running import end_process
 from tests.lab.simulate.served import ROOT, ServedCluster
 
 
@@ -43,7 +44,7 @@ def speak(folder: Path) -> socket.socket:
     return line
 
 
-def until(look, seconds: float = 15.0) -> None:
+def until(look, seconds: float = 60.0) -> None:
     ends = time.monotonic() + seconds
     while not look():
         assert time.monotonic() < ends, "never came"
@@ -212,8 +213,7 @@ def test_a_stopped_controller_and_a_dead_server_look_like_a_dead_slurmctld(clust
 
 def test_sigterm_ends_it_and_removes_the_socket(cluster):
     assert (cluster.folder / "ready").read_text() == f"{cluster.process.pid}\n"
-    cluster.process.terminate()
-    assert cluster.process.wait(10) == 0
+    assert cluster.stop() == 0
     assert not (cluster.folder / "socket").exists() and not (cluster.folder / "ready").exists()
 
 
@@ -241,17 +241,19 @@ def test_one_process_serves_several_clusters_even_in_a_deep_folder(tmp_path):
     deep = tmp_path / ("deep folder " * 8) / "east"
     west = tmp_path / "west"
     process = subprocess.Popen([sys.executable, "-m", "lab.simulate", "serve", str(deep), str(west)], cwd=ROOT)
-    until(lambda: (deep / "ready").exists() and (west / "ready").exists())
-    play = tmp_path / "play.json"
-    play.write_text('{"name": "x"}')
-    assert module("submit", str(deep), "--play", str(play)).stdout == "1\n"
-    listed = [
-        subprocess.run([folder / "bin/squeue", "-h"], capture_output=True, text=True, check=True).stdout
-        for folder in (deep, west)
-    ]
-    assert len(listed[0].splitlines()) == 1 and listed[1] == ""
-    process.terminate()
-    assert process.wait(10) == 0
+    try:
+        until(lambda: (deep / "ready").exists() and (west / "ready").exists())
+        play = tmp_path / "play.json"
+        play.write_text('{"name": "x"}')
+        assert module("submit", str(deep), "--play", str(play)).stdout == "1\n"
+        listed = [
+            subprocess.run([folder / "bin/squeue", "-h"], capture_output=True, text=True, check=True).stdout
+            for folder in (deep, west)
+        ]
+        assert len(listed[0].splitlines()) == 1 and listed[1] == ""
+    finally:
+        status = end_process(process)
+    assert status == 0
 
 
 def test_the_verbs_of_the_shell(cluster, tmp_path):

@@ -98,6 +98,7 @@ def test_all_ranks_end_with_their_launcher(number: int, status: int, tmp_path: P
         told, _ = launcher.communicate(timeout=10)
     finally:
         launcher.kill()
+        launcher.wait()
     assert launcher.returncode == status
     assert "Traceback" not in told
     assert within(3, lambda: processes_of(tmp_path) == [])
