@@ -11,6 +11,7 @@ import pytest
 
 from lab.parts.person import Person, types
 from lab.parts.running import Running, until
+from tests.e2e.demo_parts import goes_on, parts_of
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(300)]
 
@@ -32,10 +33,9 @@ class Demo:
         address = self.run.said(r"Recovery Console\s+(http://[^/\s]+)/", 5)
         return address, full.removeprefix(address)
 
-    def processes(self) -> list[psutil.Process]:
-        """The demo's process and all its children."""
-        top = psutil.Process(self.run.process.pid)
-        return [top, *top.children(recursive=True)]
+    def parts(self) -> dict[str, psutil.Process]:
+        """Its processes by name."""
+        return parts_of(self.run.process.pid, self.folder)
 
     def story(self, cluster: str, ending: str) -> tuple[str, list[dict[str, Any]]]:
         """The first job whose trail holds an excluding restart and then `ending`: its number and trail."""
@@ -143,17 +143,16 @@ def reads(argv: list[str]) -> bool:
 
 
 def test_the_demo_is_small(demo: Demo, completed: tuple[str, list[dict[str, Any]]]) -> None:
-    sizes = {" ".join(process.cmdline())[-60:]: process.memory_info().rss / 1e6 for process in demo.processes()}
-    site = max(sizes.values())
-    assert site < 200, sizes
+    sizes = {name: process.memory_info().rss / 1e6 for name, process in demo.parts().items()}
+    assert max(sizes.values()) == sizes["site"] < 200, sizes
     assert sum(sizes.values()) < 300, sizes
 
 
 def test_ctrl_c_stops_everything() -> None:
     demo = Demo()
-    processes = demo.processes()
-    assert len(processes) >= 5
+    parts = demo.parts()
+    everything = [*parts.values(), *parts["shell"].children(recursive=True)]
     assert demo.run.end(signal.SIGINT) == 0
     assert "Everything is stopped." in demo.run.text()
-    assert [process for process in processes if process.is_running() and process.status() != "zombie"] == []
+    assert [process for process in everything if goes_on(process)] == []
     assert not demo.folder.exists()

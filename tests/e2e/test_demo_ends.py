@@ -3,10 +3,10 @@
 import signal
 from pathlib import Path
 
-import psutil
 import pytest
 
 from lab.parts.running import Running, until
+from tests.e2e.demo_parts import goes_on, parts_of
 
 
 def demo_in(folder: Path, **settings: str) -> Running:
@@ -25,13 +25,12 @@ def test_a_wrong_setting_is_named_and_leaves_no_folder(tmp_path: Path) -> None:
 @pytest.mark.parametrize("cause", ["the terminal is closed", "the site is killed"])
 def test_nothing_goes_on_without_the_site(tmp_path: Path, cause: str) -> None:
     demo = demo_in(tmp_path)
-    demo.said(r"Logs: (\S+)\.", 90)
-    parts = psutil.Process(demo.process.pid).children(recursive=True)
-    assert len(parts) == 5  # site, simulator, two controllers, watchdog
+    folder = Path(demo.said(r"Logs: (\S+)\.", 90))
+    parts = parts_of(demo.process.pid, folder)
+    everything = [*parts.values(), *parts["shell"].children(recursive=True)]
     if cause == "the site is killed":
-        site = next(part for part in parts if "manage.py" in part.cmdline())
-        site.kill()
+        parts["site"].kill()
         assert demo.process.wait(60) == 128 + signal.SIGKILL
     demo.end(signal.SIGHUP)
-    until(lambda: not any(part.is_running() for part in parts), 20, "every process has ended")
+    until(lambda: not any(goes_on(one) for one in everything), 60, "every process has ended")
     assert list(tmp_path.iterdir()) == []
