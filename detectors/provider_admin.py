@@ -73,7 +73,7 @@ class ProviderQuestionAdmin(OfAttemptAdmin):
     """What providers were asked, and what came."""
 
     list_display = ("asked_at", "name", "attempt", "phase", "outcome", "tries", "said", "answered_at")
-    list_filter = ("outcome", "phase", "kind")
+    list_filter = ("outcome", "phase")
     list_select_related = ("attempt__job",)
     search_fields = ("name",)
     search_help_text = f"{BY_ATTEMPT}; words of a provider's name in the newest 100,000."

@@ -167,7 +167,7 @@ class PersonAdmin(WrittenDown, People):
         if change and "is_active" in form.changed_data and not obj.is_active:
             ended = end_sessions(obj, timezone.now())
             sessions = "session" if ended == 1 else "sessions"
-            self.message_user(request, f"{obj} is closed out; {ended} {sessions} ended.", messages.WARNING)
+            self.message_user(request, f"The account {obj} is closed; {ended} {sessions} ended.", messages.WARNING)
 
     def user_change_password(
         self, request: HttpRequest, id: str, form_url: str = ""

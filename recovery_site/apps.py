@@ -25,4 +25,4 @@ class RecoverySiteConfig(AppConfig):
 class RekindleAdminConfig(AdminConfig):
     """Django's admin, with our own site of it."""
 
-    default_site = "recovery_site.admin_site.RekindleSite"
+    default_site = "recovery_site.rekindle_admin.RekindleSite"

@@ -37,8 +37,9 @@ def others_remain(person: User) -> bool:
 
     Call it inside a transaction: two who close each other's account at the same moment are one after the other.
     """
-    staff = User.objects.select_for_update().filter(is_active=True, is_staff=True).exclude(pk=person.pk)
-    return any(other.is_superuser or MAY_CHANGE_PEOPLE in _rights_of(other) for other in staff.order_by("pk"))
+    staff = list(User.objects.select_for_update().filter(is_active=True, is_staff=True).order_by("pk"))
+    others = (other for other in staff if other.pk != person.pk)  # the person is locked too: in one order
+    return any(other.is_superuser or MAY_CHANGE_PEOPLE in _rights_of(other) for other in others)
 
 
 def end_sessions(person: User, now: datetime) -> int:
