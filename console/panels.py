@@ -68,7 +68,7 @@ PANELS: tuple[Panel, ...] = (
     Panel(incidents.silence_table, Scope.LIST, _("Silences"), frozenset({incidents.MAY_END_SILENCE})),
     Panel(site.advice_now, Scope.SITE, _("Open advice")),
     Panel(site.newest_events, Scope.SITE, _("Newest events")),
-    Panel(site.approvals, Scope.SITE, _("Waiting for approval")),
+    Panel(site.approvals, Scope.SITE, _("Waiting for approval"), frozenset({site.MAY_HOLD})),
     Panel(site.deliveries, Scope.SITE, _("Sent and to be sent"), frozenset({SEE_WHOM})),
     Panel(jobs.job_table, Scope.JOBS, _("Jobs")),
     Panel(job.job_summary, Scope.JOB, _("Now")),

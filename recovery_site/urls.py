@@ -17,3 +17,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("sign-in/oidc/", include("console.provider.urls")),
     path("", include("console.urls")),
 ]
+
+handler403 = "console.views.refused.forbidden"
+handler404 = "console.views.refused.not_found"
+handler500 = "console.views.refused.broken"

@@ -48,7 +48,10 @@ def newest_events(asked: Asked) -> Context:
 
 def approvals(asked: Asked) -> Context:
     """Advice that waits for a person."""
-    return {"lines": open_advice(asked.now, state=AdviceState.AWAITING_APPROVAL)}
+    return {
+        "lines": open_advice(asked.now, state=AdviceState.AWAITING_APPROVAL),
+        "may": MAY_HOLD in asked.may,  # one right for all that is said to advice
+    }
 
 
 def deliveries(asked: Asked) -> Context:

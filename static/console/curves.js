@@ -134,7 +134,7 @@
       ctx.stroke();
       const name = `attempt ${index}`;
       if (left < free) return;
-      ctx.fillText(name, left + 4, bbox.top + 11 * devicePixelRatio);
+      ctx.fillText(name, left + 4, bbox.top - 4 * devicePixelRatio);
       free = left + ctx.measureText(name).width + 12;
     });
     ctx.restore();
@@ -175,6 +175,7 @@
     }
     return {
       width: Math.max(240, host.clientWidth), height: HEIGHT, legend: { show: false },
+      padding: [18, null, null, null], // the names of attempts stand there, above every curve
       scales: { x: { time: false }, y: { range: () => [0, told.top] } },
       cursor: { sync: { key: "job-curves" }, drag: { x: true, y: false, setScale: true }, points: { size: 6 } },
       axes: [{ ...look, splits, values: labels, space: 60 }, { ...look, size: 62, values: (_chart, places) => places.map((one) => (one >= 1000 ? `${one / 1000}k` : `${one}`)) }],
