@@ -5,6 +5,7 @@ from typing import Any
 
 from django.utils.html import conditional_escape, format_html
 from django.utils.safestring import SafeString, mark_safe
+from django.utils.translation import gettext as _
 
 from console.spans import duration
 
@@ -27,7 +28,7 @@ def node_state(state: object) -> str:
         plain = word.rstrip("*~#!%$@^-")
         words.append(plain.replace("_", " ").lower() if plain.isascii() else plain)
         if "*" in word[len(plain) :]:
-            words.append("not responding")
+            words.append(_("not responding"))
     return ", ".join(dict.fromkeys(filter(None, words)))
 
 
@@ -35,7 +36,7 @@ def with_unit(value: Any, name: str) -> str:
     """A value of a policy or a configuration as its name's unit has it: `1 d`, `80 %`, `yes`; else as it is."""
     name = name.rpartition(".")[2]
     if isinstance(value, bool):
-        return "yes" if value else "no"
+        return _("yes") if value else _("no")
     if not isinstance(value, int | float):
         return str(value)
     if name.endswith(SECONDS):
@@ -43,7 +44,7 @@ def with_unit(value: Any, name: str) -> str:
     if name.endswith(SHARE):
         return f"{100 * value:g} %"
     if name.startswith(SWITCH):
-        return "yes" if value else "no"
+        return _("yes") if value else _("no")
     return str(value)
 
 
