@@ -6,6 +6,8 @@ from datetime import datetime, timedelta
 from statistics import median
 from typing import Any
 
+from django.utils.translation import gettext as _
+
 from console.job_rows import end_of, state_of
 from console.job_series import FEW_POINTS, Curve, Curves, Measure
 from console.job_window import Window
@@ -97,7 +99,7 @@ def as_json(curves: Curves, axis: Axis | None, factor: float) -> dict[str, Any]:
         "to": _ms(axis.end) if axis else None,
         "folds": [[_ms(begun), _ms(over)] for begun, over in axis.folds] if axis else [],
         "fold_ms": round(axis.fold_seconds * 1000) if axis else 0,
-        "measures": [{"name": one.value, "label": one.label, "unit": one.unit} for one in measures],
+        "measures": [{"name": one.value, "label": _(one.label), "unit": one.unit} for one in measures],
         "attempts": [
             {
                 "index": attempt.index,

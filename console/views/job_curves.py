@@ -4,6 +4,8 @@ import json
 
 from django.http import HttpRequest, HttpResponse
 from django.utils.cache import get_conditional_response, patch_vary_headers
+from django.utils.translation import get_language
+from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
 from console.asking import Asked, Scope, key_of, version_of
@@ -17,10 +19,17 @@ from console.views.asked import asked_of
 def job_curves(request: HttpRequest, cluster: str, number: int, epoch: int) -> HttpResponse:
     """Step times and throughput of a job, of all its time or of a window. A stranger gets 401."""
     if not request.user.is_authenticated:
-        return HttpResponse("Sign in again.", status=401, content_type="text/plain")
+        return HttpResponse(_("Sign in again."), status=401, content_type="text/plain")
     asked = asked_of(request, cluster, number, epoch)
-    key = ("curves.json", key_of(Scope.JOB, asked), version_of(Scope.JOB, asked), frozenset[str]())
+    key = (
+        "curves.json",
+        key_of(Scope.JOB, asked),
+        version_of(Scope.JOB, asked),
+        frozenset[str](),
+        get_language() or "",
+    )
     body = bodies.get(key, lambda: _written(asked))
+    # stays English: headers
     headers = {"ETag": body.etag, "Cache-Control": "private, no-cache"}
     answer = HttpResponse(body.html, content_type="application/json", headers=headers)
     patch_vary_headers(answer, ["Cookie"])
