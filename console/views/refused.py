@@ -76,7 +76,7 @@ def broken(request: HttpRequest) -> HttpResponse:
     """503 while the database is away, else 500; with the moment at which the site's own log says more."""
     away = isinstance(sys.exc_info()[1], OperationalError | InterfaceError)
     context = {"away": away, "path": request.path[:200], "at": timezone.now()}
-    answer = render(None, "500.html", context, status=503 if away else 500)  # type: ignore[arg-type]
+    answer = render(None, "500.html", context, status=503 if away else 500)
     if away:
         answer["Retry-After"] = str(RETRY_SECONDS)
     return answer

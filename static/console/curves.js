@@ -123,6 +123,7 @@
     ctx.setLineDash([4 * devicePixelRatio, 3 * devicePixelRatio]);
     let free = -Infinity;
     const last = { x: -Infinity };
+    const names = [];
     data.attempts.forEach(({ index, started }) => {
       if (started === null) return;
       const left = Math.round(x(started));
@@ -134,9 +135,14 @@
       ctx.stroke();
       const name = `attempt ${index}`;
       if (left < free) return;
-      ctx.fillText(name, left + 4, bbox.top - 4 * devicePixelRatio);
+      names.push([name, left + 4]);
       free = left + ctx.measureText(name).width + 12;
     });
+    const { fillStyle, font } = ctx;
+    ctx.restore();
+    ctx.save();
+    Object.assign(ctx, { fillStyle, font, textAlign: "left" });
+    names.forEach(([name, left]) => ctx.fillText(name, left, bbox.top - 4 * devicePixelRatio)); // above every curve
     ctx.restore();
   }
 
@@ -175,7 +181,7 @@
     }
     return {
       width: Math.max(240, host.clientWidth), height: HEIGHT, legend: { show: false },
-      padding: [18, null, null, null], // the names of attempts stand there, above every curve
+      padding: [18, null, null, null],
       scales: { x: { time: false }, y: { range: () => [0, told.top] } },
       cursor: { sync: { key: "job-curves" }, drag: { x: true, y: false, setScale: true }, points: { size: 6 } },
       axes: [{ ...look, splits, values: labels, space: 60 }, { ...look, size: 62, values: (_chart, places) => places.map((one) => (one >= 1000 ? `${one / 1000}k` : `${one}`)) }],
