@@ -11,6 +11,8 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
+from django.utils.translation import gettext as _
+
 from advisor_api.activating import find_version, standing
 from advisor_api.models import Advice, Exclusion, Pause, PolicyActivation
 from advisor_api.policies import place_of
@@ -25,9 +27,6 @@ from detectors.models import Incident
 from workloads.models import Cluster
 
 SEARCHED = 50  # newest events on incidents of a cluster, among which the one on this incident is looked for
-REFUSED = "What you send from here would be refused."
-TAKEN = "Your remark can be added all the same."
-LEFT_OUT = "Your answer is taken for the others that are ticked, and refused for what has moved."
 _KEY = re.compile(r"[0-9]{1,18}")
 
 
@@ -38,87 +37,87 @@ class Changed:
     what: str
     by: str = ""
     at: datetime | None = None
-    then: str = REFUSED
+    then: str = ""  # what follows; empty: what is sent would be refused
     since: bool = True  # certainly after the form was made; what the clock ends may have been over before
 
     @property
     def refused(self) -> bool:
         """Whether the form is of no use any more."""
-        return self.then == REFUSED
+        return not self.then
 
 
 def mode(of: str, mark: str, now: datetime) -> Changed | None:
     """`of`: the name of a cluster; `mark`: the version of its mode."""
     version = Cluster.objects.filter(name=of).values_list("mode_version", flat=True).first()
     if version is None:
-        return Changed(f"{of[:64]} is no longer there")
-    return None if str(version) == mark else _told(f"The mode of {of} was switched", of, EventType.MODE_CHANGED)
+        return Changed(_("%(cluster)s is no longer there") % {"cluster": of[:64]})
+    what = _("The mode of %(cluster)s was switched") % {"cluster": of}
+    return None if str(version) == mark else _told(what, of, EventType.MODE_CHANGED)
 
 
 def pauses(of: str, mark: str, now: datetime) -> Changed | None:
     """`of`: the name of a cluster; `mark`: the keys of its pauses, with commas."""
-    seen, what = _keys(mark), f"The pauses of {of[:64]} have changed"
+    seen, names = _keys(mark), {"cluster": of[:64]}
     rows = list(Pause.objects.filter(cluster__name=of, until__gt=now).order_by("-since"))
     new = next((row for row in rows if row.pk not in seen), None)
     if new is not None:
-        return Changed(f"{of} has another pause", new.owner, new.since)
+        return Changed(_("%(cluster)s has another pause") % names, new.owner, new.since)
     gone = seen - {row.pk for row in rows}
     if not gone:
         return None
     ended = Pause.objects.select_related("cluster").filter(pk__in=gone).order_by("-until").first()
-    return Changed(what) if ended is None else _end_of(ended)
+    return _end_of(ended) if ended else Changed(_("The pauses of %(cluster)s have changed") % names)
 
 
 def one_pause(of: str, mark: str, now: datetime) -> Changed | None:
     """`of`: the key of a pause. It holds, or it does not."""
     row = Pause.objects.select_related("cluster").filter(pk=_key(of)).first()
     if row is None:
-        return Changed("The pause is no longer there")
+        return Changed(_("The pause is no longer there"))
     return _end_of(row) if row.until <= now else None
 
 
 def exclusions(of: str, mark: str, now: datetime) -> Changed | None:
     """`of`: `CLUSTER/NODE`; `mark`: the keys of what keeps the node out, with commas."""
-    cluster, _, node = of.partition("/")
+    cluster, _slash, node = of.partition("/")
     seen = _keys(mark)
     of_node = Exclusion.objects.filter(cluster__name=cluster, node=node)
     holding = {row.pk: row for row in of_node.filter(until__gt=now, lifted_at=None)}
     new = max((row for key, row in holding.items() if key not in seen), key=lambda row: row.since, default=None)
     if new is not None:
-        return Changed(f"{node} was left out", new.owner, new.since)
+        return Changed(_("%(node)s was left out") % {"node": node}, new.owner, new.since)
     gone = seen - set(holding)
     if not gone:
         return None
     row = of_node.filter(pk__in=gone).order_by("-lifted_at", "-until").first()
     if row is not None and row.lifted_at is not None:
-        return Changed(f"{node} was given back", row.lifted_by, row.lifted_at)
-    return Changed(f"What kept {node} out ran out", at=row.until if row else None)
+        return Changed(_("%(node)s was given back") % {"node": node}, row.lifted_by, row.lifted_at)
+    return Changed(_("What kept %(node)s out ran out") % {"node": node}, at=row.until if row else None)
 
 
 def advice(of: str, mark: str, now: datetime) -> Changed | None:
     """`of`: the key of an advice; `mark`: `GENERATION:STATE`."""
     row = Advice.objects.select_related("attempt__job__cluster").filter(pk=_key(of)).first()
     if row is None:
-        return Changed("The advice is no longer there")
+        return Changed(_("The advice is no longer there"))
     label = row.attempt.label
     if f"{row.generation}:{row.state}" != mark:
         job = row.attempt.job
         about = {"job_number": job.number, "job_epoch": job.epoch, "attempt_index": row.attempt.index}
         state = AdviceState(row.state).label.lower()
-        what = f'The advice on {label} was moved to "{state}"'
+        what = _('The advice on %(attempt)s was moved to "%(state)s"') % {"attempt": label, "state": state}
         return _told(what, job.cluster.name, EventType.ADVICE_STATE, **about)
     newer = Advice.objects.filter(attempt=row.attempt_id, generation__gt=row.generation).order_by("-generation")
     if (newest := newer.first()) is not None:
-        return Changed(f"Newer advice was given on {label}", at=newest.created_at)
-    return (
-        Changed(f"The advice on {label} expired", at=row.expires_at, since=False) if row.expires_at <= now else None
-    )
+        return Changed(_("Newer advice was given on %(attempt)s") % {"attempt": label}, at=newest.created_at)
+    over = _("The advice on %(attempt)s expired") % {"attempt": label}
+    return Changed(over, at=row.expires_at, since=False) if row.expires_at <= now else None
 
 
 def advices(of: str, mark: str, now: datetime) -> Changed | None:
     """`mark`: `KEY:GENERATION` of what waits for an answer, with commas. Others that come change nothing."""
     pairs = (part.partition(":") for part in mark.split(","))
-    seen = {int(key): generation for key, _, generation in pairs if _KEY.fullmatch(key)}
+    seen = {int(key): generation for key, _colon, generation in pairs if _KEY.fullmatch(key)}
     waiting = Advice.objects.filter(pk__in=list(seen), state=AdviceState.AWAITING_APPROVAL, expires_at__gt=now)
     still = {pk for pk, generation in waiting.values_list("pk", "generation") if seen[pk] == str(generation)}
     moved = sorted(set(seen) - still)
@@ -126,17 +125,20 @@ def advices(of: str, mark: str, now: datetime) -> Changed | None:
         return None
     rows = Advice.objects.filter(pk__in=moved[:5]).select_related("attempt__job")
     named = ", ".join(sorted(row.attempt.label for row in rows))
-    more = f" and {len(moved) - 5} more" if len(moved) > 5 else ""
-    return Changed(f"The advice on {named}{more} no longer waits for an answer", then=LEFT_OUT)
+    more = _(" and %(number)s more") % {"number": len(moved) - 5} if len(moved) > 5 else ""
+    return Changed(
+        _("The advice on %(attempts)s no longer waits for an answer") % {"attempts": f"{named}{more}"},
+        then=_("Your answer is taken for the others that are ticked, and refused for what has moved."),
+    )
 
 
 def incident(of: str, mark: str, now: datetime) -> Changed | None:
     """`of`: the UUID of an incident; `mark`: its version."""
     row = Incident.objects.select_related("cluster").filter(uuid=_uuid(of)).first()
     if row is None:
-        return Changed("The incident is no longer there")
+        return Changed(_("The incident is no longer there"))
     if str(row.version) == mark:
-        return None if row.ended_at is None else Changed("The incident was over", at=row.ended_at, since=False)
+        return None if row.ended_at is None else Changed(_("The incident was over"), at=row.ended_at, since=False)
     return _last_on(row)
 
 
@@ -144,17 +146,21 @@ def remarked(of: str, mark: str, now: datetime) -> Changed | None:
     """The same of a form that is taken whatever has changed."""
     row = Incident.objects.select_related("cluster").filter(uuid=_uuid(of)).first()
     if row is None:
-        return Changed("The incident is no longer there")
-    return None if str(row.version) == mark else replace(_last_on(row), then=TAKEN)
+        return Changed(_("The incident is no longer there"))
+    return (
+        None
+        if str(row.version) == mark
+        else replace(_last_on(row), then=_("Your remark can be added all the same."))
+    )
 
 
 def choice(of: str, mark: str, now: datetime) -> Changed | None:
     """`of`: the UUID of a split or a merge that may be taken back; `mark`: the version of its target."""
     row = IncidentChoice.objects.select_related("target__cluster").filter(uuid=_uuid(of)).first()
     if row is None:
-        return Changed("The choice is no longer there")
+        return Changed(_("The choice is no longer there"))
     if row.undone_at is not None:
-        return Changed("This was taken back", row.undone_by, row.undone_at)
+        return Changed(_("This was taken back"), row.undone_by, row.undone_at)
     moved = row.target.ended_at is None and str(row.target.version) != mark
     return _last_on(row.target) if moved else None
 
@@ -163,18 +169,18 @@ def silence(of: str, mark: str, now: datetime) -> Changed | None:
     """`of`: the UUID of a silence. It holds, or it does not."""
     row = Silence.objects.filter(uuid=_uuid(of)).first()
     if row is None:
-        return Changed("The silence is no longer there")
+        return Changed(_("The silence is no longer there"))
     if row.ended_at is not None:
-        return Changed("The silence was ended", row.ended_by, row.ended_at)
-    return Changed("The silence ran out", at=row.until, since=False) if row.until <= now else None
+        return Changed(_("The silence was ended"), row.ended_by, row.ended_at)
+    return Changed(_("The silence ran out"), at=row.until, since=False) if row.until <= now else None
 
 
 def view(of: str, mark: str, now: datetime) -> Changed | None:
     """`of`: the key of a saved view; `mark`: its revision."""
     revision = SavedView.objects.filter(pk=_key(of)).values_list("revision", flat=True).first()
     if revision is None:
-        return Changed("The view was deleted")
-    return None if str(revision) == mark else Changed("The view was changed")
+        return Changed(_("The view was deleted"))
+    return None if str(revision) == mark else Changed(_("The view was changed"))
 
 
 def policy(of: str, mark: str, now: datetime) -> Changed | None:
@@ -182,12 +188,12 @@ def policy(of: str, mark: str, now: datetime) -> Changed | None:
     try:
         place = place_of(find_version(_key(of)))
     except NotFound:
-        return Changed("The policy is no longer there")
-    number, _ = standing(place)
+        return Changed(_("The policy is no longer there"))
+    number, _version = standing(place)
     if str(number) == mark:
         return None
     last = PolicyActivation.objects.filter(place=place.key, number=number).first()
-    what = f"Which policy holds for {place} was changed"
+    what = _("Which policy holds for %(place)s was changed") % {"place": place}
     return Changed(what) if last is None else Changed(what, last.activated_by, last.activated_at)
 
 
@@ -195,17 +201,15 @@ def _last_on(row: Incident) -> Changed:
     events = AuditEvent.objects.filter(cluster=row.cluster.name, type=EventType.INCIDENT)
     mine = (one for one in events.order_by("-at", "-id")[:SEARCHED] if str(row.uuid) in one.payload.values())
     last = next(mine, None)
-    return Changed("The incident was changed", last.actor if last else "", last.at if last else None)
+    return Changed(_("The incident was changed"), last.actor if last else "", last.at if last else None)
 
 
 def _end_of(row: Pause) -> Changed:
     """A pause that a person ends gets that moment for its end, and the event of it the same."""
     of = {"cluster": row.cluster.name, "type": EventType.PAUSE, "action": "resume", "at": row.until}
     by = AuditEvent.objects.filter(**of).values_list("actor", flat=True).first()
-    what = f"{row.scope} {row.value}".strip()
-    return (
-        Changed(f"The pause of {what} was ended", by, row.until) if by else Changed("A pause ran out", at=row.until)
-    )
+    what = _("The pause of %(what)s was ended") % {"what": f"{row.scope} {row.value}".strip()}
+    return Changed(what, by, row.until) if by else Changed(_("A pause ran out"), at=row.until)
 
 
 def _told(what: str, cluster: str, kind: EventType, **about: Any) -> Changed:

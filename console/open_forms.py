@@ -1,7 +1,7 @@
 """Of what does an open form speak, whose is it to send, and how does its page hear that this has changed?
 
 A form is never changed under a person's hands. Its page subscribes to what the form speaks of; where a frame
-touches that, or the socket comes (back), it asks `/forms/still` whether all stands as it was seen, and says so where
+touches that, or the socket comes (back), it asks `/forms/still` whether all stands as it was seen, and says where
 it does not. Without a socket it asks every 15 s. Whatever the page says, the server compares what is sent to it.
 """
 
@@ -11,6 +11,7 @@ from datetime import datetime
 from urllib.parse import urlencode
 
 from django.urls import reverse
+from django.utils.translation import gettext as _
 
 from console import form_changes
 from console.contexts.incidents import MAY_ANSWER, MAY_END_SILENCE, MAY_NOTE, MAY_REGROUP
@@ -74,7 +75,17 @@ def topic_of(kind: str, cluster: str, job: Job | None) -> str:
 
 def sentence_of(changed: Changed, me: str) -> str:
     """What the page says: what has happened, by whom, when, and what follows. `me`: the name of the person."""
-    by = "" if not changed.by else " by you, in another window" if changed.by == me else f" by {changed.by}"
-    at = f" at {changed.at:%H:%M:%S} UTC" if changed.at else ""
-    after = ", after you opened this page" if changed.since else ""
-    return visible(f"{changed.what}{by}{at}{after}. {changed.then}", 1000)
+    names = {
+        "what": changed.what,
+        "by": _by(changed.by, me),
+        "at": _(" at %(time)s UTC") % {"time": f"{changed.at:%H:%M:%S}"} if changed.at else "",
+        "after": _(", after you opened this page") if changed.since else "",
+        "then": changed.then or _("What you send from here would be refused."),
+    }
+    return visible(_("%(what)s%(by)s%(at)s%(after)s. %(then)s") % names, 1000)
+
+
+def _by(who: str, me: str) -> str:
+    if not who:
+        return ""
+    return _(" by you, in another window") if who == me else _(" by %(name)s") % {"name": who}

@@ -6,14 +6,15 @@
 
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.utils import timezone
+from django.utils.translation import gettext_lazy
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
 from console.answering import actor_of
 from console.open_forms import KINDS, MARK_AT_MOST, OF_AT_MOST, sentence_of
 
-NO_LONGER = "You may no longer do this: your rights were changed after you opened this page."
-SIGNED_OUT = "You are signed out. Sign in again in another window; this page keeps what you typed."
+NO_LONGER = gettext_lazy("You may no longer do this: your rights were changed after you opened this page.")
+SIGNED_OUT = gettext_lazy("You are signed out. Sign in again in another window; this page keeps what you typed.")
 
 
 @never_cache
