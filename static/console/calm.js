@@ -81,12 +81,24 @@
     return left;
   }
 
+  // By what a list says of its rows: whole texts, since in other languages "new" goes by the noun.
+  const NEW = {
+    attempt: (count) => ngettext("%(count)s new attempt", "%(count)s new attempts", count),
+    event: (count) => ngettext("%(count)s new event", "%(count)s new events", count),
+    incident: (count) => ngettext("%(count)s new incident", "%(count)s new incidents", count),
+    job: (count) => ngettext("%(count)s new job", "%(count)s new jobs", count),
+    remark: (count) => ngettext("%(count)s new remark", "%(count)s new remarks", count),
+    silence: (count) => ngettext("%(count)s new silence", "%(count)s new silences", count),
+    step: (count) => ngettext("%(count)s new step", "%(count)s new steps", count),
+    row: (count) => ngettext("%(count)s new row", "%(count)s new rows", count),
+  };
+
   function words({ added, gone, noun }) {
-    const [one, many] = (noun || "row|rows").split("|");
+    const fresh = NEW[noun.split("|")[0]] || NEW.row;
     const parts = [];
-    if (added) parts.push(`${added} new ${added === 1 ? one : many || one}`);
-    if (gone) parts.push(`${gone} no longer here`);
-    return `${parts.join(", ")} – show`;
+    if (added) parts.push(interpolate(fresh(added), { count: added }, true));
+    if (gone) parts.push(interpolate(ngettext("%(count)s no longer here", "%(count)s no longer here", gone), { count: gone }, true));
+    return interpolate(gettext("%(news)s – show"), { news: parts.join(", ") }, true);
   }
 
   function announce(body, left) {

@@ -133,7 +133,7 @@
       ctx.moveTo(left, bbox.top);
       ctx.lineTo(left, bbox.top + bbox.height);
       ctx.stroke();
-      const name = `attempt ${index}`;
+      const name = interpolate(gettext("attempt %(index)s"), { index }, true);
       if (left < free) return;
       names.push([name, left + 4]);
       free = left + ctx.measureText(name).width + 12;
@@ -170,7 +170,11 @@
     if (!point || point.value === null) return;
     const { label, unit } = data.measures[chart.told.number];
     const at = new Date(axis.moment(point.x)).toISOString();
-    readout.textContent = `${at.slice(0, 10)} ${at.slice(11, 19)} UTC · attempt ${point.attempt.index}, step ${point.step} · ${label.charAt(0).toLowerCase()}${label.slice(1)}: ${said(point.value, unit)}`;
+    const english = document.documentElement.lang.startsWith("en"); // other languages may keep a large letter within
+    readout.textContent = interpolate(gettext("%(at)s UTC · attempt %(index)s, step %(step)s · %(measure)s: %(value)s"), {
+      at: `${at.slice(0, 10)} ${at.slice(11, 19)}`, index: point.attempt.index, step: point.step,
+      measure: english ? label.charAt(0).toLowerCase() + label.slice(1) : label, value: said(point.value, unit),
+    }, true);
   }
 
   function options(number, told) {
@@ -244,7 +248,10 @@
       const ground = make("div", "ground");
       ground.tabIndex = 0;
       ground.setAttribute("role", "group");
-      ground.setAttribute("aria-label", `${measure.label}: arrow keys go from point to point, plus and minus zoom, 0 shows the whole job. The table below has it in numbers.`);
+      ground.setAttribute("aria-label", interpolate(
+        gettext("%(measure)s: arrow keys go from point to point, plus and minus zoom, 0 shows the whole job. The table below has it in numbers."),
+        { measure: measure.label }, true,
+      ));
       box.append(ground);
       host.append(box);
       const chart = new window.uPlot(options(number, told), told.shown, ground);
@@ -295,15 +302,15 @@
   function bar() {
     const row = make("p", "zoom");
     row.setAttribute("role", "group");
-    row.setAttribute("aria-label", "Stretch of time of the curves");
-    [["Zoom in", () => move(0.5, 0)], ["Zoom out", () => move(2, 0)], ["Earlier", () => move(1, -0.5)], ["Later", () => move(1, 0.5)], ["Whole job", () => zoomed(0, axis.length)]]
+    row.setAttribute("aria-label", gettext("Stretch of time of the curves"));
+    [[gettext("Zoom in"), () => move(0.5, 0)], [gettext("Zoom out"), () => move(2, 0)], [gettext("Earlier"), () => move(1, -0.5)], [gettext("Later"), () => move(1, 0.5)], [gettext("Whole job"), () => zoomed(0, axis.length)]]
       .forEach(([name, act]) => {
         const button = make("button", "btn btn-sm btn-outline-secondary", name);
         button.type = "button";
         button.addEventListener("click", act);
         row.append(button);
       });
-    row.append(make("span", "note", "Drag over a curve to see a stretch of it; the timeline and the events follow."));
+    row.append(make("span", "note", gettext("Drag over a curve to see a stretch of it; the timeline and the events follow.")));
     return row;
   }
 

@@ -4,7 +4,7 @@
   const madeAt = Number(document.body.dataset.now || 0) * 1000;
   const skew = madeAt && Math.abs(madeAt - Date.now()) > 5000 ? madeAt - Date.now() : 0;
 
-  function words(seconds) { // as console/spans.py
+  function words(seconds) { // as console/spans.py; units are the same in every language
     const two = (large, unit, small, part) => {
       const rest = Math.floor((seconds % large) / small);
       return `${Math.floor(seconds / large)} ${unit}${rest ? ` ${rest} ${part}` : ""}`;
@@ -19,7 +19,7 @@
     document.querySelectorAll("[data-countdown]").forEach((place) => {
       const left = (Date.parse(place.dataset.countdown) - Date.now() - skew) / 1000;
       if (Number.isNaN(left)) return;
-      const text = left > 0 ? `in ${words(left)}` : "now";
+      const text = left > 0 ? interpolate(gettext("in %(span)s"), { span: words(left) }, true) : gettext("now");
       if (place.textContent !== text) place.textContent = text;
     });
   }
