@@ -4,6 +4,7 @@
 its progress; `to_come` adds advice that is carried out in two minutes; `incidents` opens some;
 `allow USER` and `deny USER` let somebody approve and switch modes, and no longer;
 `everything` makes one of each thing that pages speak of, and `addresses` names the pages that then can be opened;
+`long_names` adds jobs, nodes and all else with long and hostile names;
 `end` closes every session.
 """
 
@@ -30,6 +31,7 @@ def main() -> None:  # noqa: C901  # a verb each
     from tests.console import sample
     from tests.console.everything import make_everything
     from tests.console.incident_rows import tell_of_incidents
+    from tests.console.long_names import name_at_length
     from workloads.models import Attempt
 
     call_command("migrate", verbosity=0)
@@ -57,6 +59,8 @@ def main() -> None:  # noqa: C901  # a verb each
             User.objects.get(username=rest).user_permissions.set(may)
         elif verb == "everything":
             make_everything(now)
+        elif verb == "long_names":
+            name_at_length(now)
         elif verb == "addresses":
             answer = json.dumps({name: path for name, path in addresses() if not name.startswith("panel ")})
         elif verb == "end":
