@@ -1,5 +1,6 @@
 """Is a panel rendered once, returned alone, and told apart where it must be?"""
 
+import re
 import threading
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -217,3 +218,11 @@ def test_the_same_content_keeps_its_tag_in_a_new_version() -> None:
     second = bodies.get(("a", "", "v2", frozenset()), lambda: "same")
     assert first.etag == second.etag
     assert timedelta(seconds=5) <= CLOCK <= timedelta(seconds=30)
+
+
+def test_the_script_has_words_for_the_rows_of_every_list() -> None:
+    """What is new is told in whole texts, by what the list calls its rows."""
+    lists = [re.findall(r'data-rows="([a-z]+)\|', file.read_text()) for file in TEMPLATES.parent.rglob("*.html")]
+    script = (Path(settings.BASE_DIR) / "static" / "console" / "calm.js").read_text()
+    told = re.findall(r"^    ([a-z]+): \(count\) => ngettext\(\"%\(count\)s new \1\"", script, re.MULTILINE)
+    assert {row for rows in lists for row in rows} == set(told) - {"row"}
