@@ -8,7 +8,8 @@ from advisor_api.policy.operation import Operation
 from audit.event_type import EventType
 from audit.models import AuditEvent
 from detectors.catalogue.kind import AnomalyKind
-from detectors.models import Anomaly
+from detectors.incident_counts import COUNTED, standing_in
+from detectors.models import Anomaly, Incident
 from lab.simulate.jobs import AttemptRow
 from lab.simulate.model import Cluster
 from lab.storms.checking import FAILED, Checker
@@ -36,6 +37,7 @@ def check_stored(checker: Checker, touched: set[tuple[int, int]]) -> None:
     checker.violations += _states(checker, rows, touched | checker.struck)
     checker.violations += _silence(checker, struck)
     checker.violations += _exclusions(checker)
+    checker.violations += _counts(checker)
 
 
 def _rows(cluster: Cluster) -> Iterator[tuple[AttemptRow, int]]:
@@ -97,3 +99,11 @@ def _exclusions(checker: Checker) -> Iterator[str]:
             yield f"[6] the exclusion of {one.node[:80]} lasts {lasts:.0f} s"
         if one.node not in names:
             yield f"[10] a node that does not exist is excluded: {one.node[:80]}"
+
+
+def _counts(checker: Checker) -> Iterator[str]:
+    """What the rows of incidents say of themselves, whatever moved the verdicts that stand in them."""
+    for row in Incident.objects.filter(cluster__name=checker.plan.name):
+        for column, number in standing_in(row.pk).aggregate(**COUNTED).items():
+            if getattr(row, column) != number:
+                yield f"[3] {column} of an incident is {getattr(row, column)}, and {number} stand in it: {row}"

@@ -12,6 +12,7 @@ from advisor_api import deciding
 from advisor_api.policy.operation import Operation
 from audit.event_type import EventType
 from controller.watchdog import Watchdog
+from detectors import judging
 from lab.simulate import commands
 from lab.simulate.model import Cluster
 from lab.simulate.play import Fault
@@ -206,6 +207,12 @@ def test_a_product_that_leaves_no_trail_is_seen(tmp_path: Path, monkeypatch: pyt
     said = " ".join(lived(plan(play(ECC)), tmp_path, 25).violations)
     assert "[3] advice 1 on 1-0 has no event" in said
     assert "[3] nothing on record says so" in said
+
+
+def test_a_product_whose_incidents_count_nothing_is_seen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(judging, "count_stored", lambda verdict, latest: None)
+    found = lived(plan(play(ECC)), tmp_path, 25).violations
+    assert any("attempt_count of an incident is 0, and 1 stand in it" in one for one in found)
 
 
 def test_a_watchdog_that_lets_nothing_go_is_seen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
