@@ -6,7 +6,8 @@ first, as the keys of at most `KEYS` jobs: a list is then one seek by an index, 
 
 import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from django.db.models import Q, QuerySet, TextField
@@ -29,6 +30,7 @@ _PATTERN = re.compile(r"[a-z0-9_-]+\.[a-z0-9_.-]*")  # a word with a dot, as all
 
 def fitting(wanted: Wanted, now: datetime) -> QuerySet[Job]:
     """The jobs that fit everything but the free text, in no order. Up to six queries for keys."""
+    before = moment_of(wanted.earlier, now)
     rows = _shown(Job.objects.all(), Shown(wanted.state), now)
     if wanted.cluster or wanted.kind:
         rows = rows.filter(cluster__in=_clusters(wanted))
@@ -41,43 +43,70 @@ def fitting(wanted: Wanted, now: datetime) -> QuerySet[Job]:
     if until := moment_of(wanted.until, now):
         rows = rows.filter(created_at__lte=until)
     if wanted.node:
-        rows = rows.filter(pk__in=on_node(wanted.node))
+        rows = rows.filter(pk__in=on_node(wanted.node, before))
     if wanted.pattern:
-        rows = rows.filter(pk__in=with_pattern(wanted.pattern))
+        rows = rows.filter(pk__in=with_pattern(wanted.pattern, before))
     return rows
 
 
-def by_text(rows: QuerySet[Job], text: str) -> Iterator[QuerySet[Job]]:
+def by_text(rows: QuerySet[Job], text: str, before: datetime | None = None) -> Iterator[QuerySet[Job]]:
     """The jobs that the text may mean, a query for each meaning: number, user, node, pattern, part of the name."""
     if number := _NUMBER.fullmatch(text):
         yield rows.filter(number=int(number[1]))
     yield rows.filter(user=text)
-    if keys := on_node(text):
+    if keys := on_node(text, before):
         yield rows.filter(pk__in=keys)
-    if _PATTERN.fullmatch(text) and (keys := with_pattern(text)):
+    if _PATTERN.fullmatch(text) and (keys := with_pattern(text, before)):
         yield rows.filter(pk__in=keys)
     # A database with a binary collation compares letters exactly, whatever `icontains` asks for.
     yield rows.alias(name_in_lower_case=Lower("name")).filter(name_in_lower_case__contains=text.lower())
 
 
-def on_node(name: str) -> list[int]:
-    """Jobs that are on the node, or were: what is over stands in `Stay`, what runs in the attempt's own list."""
+def on_node(name: str, before: datetime | None = None) -> list[int]:
+    """Jobs that are on the node, or were: what is over stands in `Stay`, what runs in the attempt's own list.
+
+    `before`: only those that had left it by then.
+    """
     if len(name) > 255:
         return []
-    clusters = list(Cluster.objects.values_list("pk", flat=True))
-    over = Stay.objects.filter(cluster__in=clusters, node=name).order_by("-ended_at")
-    keys = set(over.values_list("attempt__job", flat=True)[:KEYS])
+    keys = set(_stays(name, before).values_list("attempt__job", flat=True)[:KEYS])
+    if before is not None:
+        return sorted(keys)
     running = Attempt.objects.filter(job__live=True, job__newest_state__in=values(LIVE))
     listed = running.alias(names=Cast("nodes", TextField())).filter(names__contains=json.dumps(name))
     keys |= {job for job, nodes in listed.values_list("job", "nodes")[:KEYS] if name in nodes}
     return sorted(keys)
 
 
-def with_pattern(text: str) -> list[int]:
-    """Jobs with an attempt whose newest verdict names a signature that begins so."""
-    begins = Q(signature__gte=text) & Q(signature__lt=text + "\uffff")
-    rows = Verdict.objects.filter(begins, newer=None).order_by("-pk")
-    return _keys(rows, "attempt__job")
+def with_pattern(text: str, before: datetime | None = None) -> list[int]:
+    """Jobs with an attempt whose newest verdict names a signature that begins so. `before`: judged by then."""
+    return _keys(_verdicts(text, before), "attempt__job")
+
+
+@dataclass(frozen=True)
+class Beyond:
+    """Where only the newest `KEYS` were looked at. `at`: the first that was not; none: narrow it otherwise."""
+
+    of: str
+    at: datetime | None = None
+
+
+def beyond(wanted: Wanted, now: datetime) -> list[Beyond]:
+    """Which of the filters have more hits than were looked at. One query by an index for each that is set."""
+    before = moment_of(wanted.earlier, now)
+    found = []
+    for name in (wanted.node, wanted.q):
+        if 0 < len(name) <= 255:
+            at = _stays(name, before).values_list("ended_at", flat=True)[KEYS : KEYS + 1]
+            found += [Beyond(f"attempts that were on node {name}", one) for one in at]
+    for text in (wanted.pattern, wanted.q if _PATTERN.fullmatch(wanted.q) else ""):
+        if text:
+            judged = _verdicts(text, before).values_list("judged_at", flat=True)[KEYS : KEYS + 1]
+            found += [Beyond(f"verdicts of pattern {text}", one) for one in judged]
+    shown = Shown(wanted.state)
+    if shown in _LOOKED_UP and len(_LOOKED_UP[shown](now)) >= KEYS:
+        found.append(Beyond(f"jobs of the state “{shown.label.lower()}”"))
+    return found
 
 
 def in_recovery() -> list[int]:
@@ -108,6 +137,18 @@ def values(states: Iterable[JobState]) -> list[str]:
     return sorted(state.value for state in states)
 
 
+def _stays(name: str, before: datetime | None) -> QuerySet[Stay]:
+    clusters = list(Cluster.objects.values_list("pk", flat=True))
+    rows = Stay.objects.filter(cluster__in=clusters, node=name).order_by("-ended_at")
+    return rows if before is None else rows.filter(ended_at__lte=before)
+
+
+def _verdicts(text: str, before: datetime | None) -> QuerySet[Verdict]:
+    begins = Q(signature__gte=text) & Q(signature__lt=text + "\uffff")
+    rows = Verdict.objects.filter(begins, newer=None).order_by("-judged_at", "-pk")
+    return rows if before is None else rows.filter(judged_at__lte=before)
+
+
 def _keys(rows: QuerySet, job: str) -> list[int]:  # type: ignore[type-arg]  # of several models
     return sorted(set(rows.values_list(job, flat=True)[:KEYS]))
 
@@ -124,14 +165,17 @@ def _shown(jobs: QuerySet[Job], shown: Shown, now: datetime) -> QuerySet[Job]:
         return jobs
     if shown is Shown.LIVE:
         return jobs.filter(live=True)
-    if shown is Shown.RECOVERY:
-        return jobs.filter(pk__in=in_recovery())
-    if shown is Shown.APPROVAL:
-        return jobs.filter(pk__in=awaiting_approval())
-    if shown is Shown.STOPPED:
-        return jobs.filter(pk__in=stopped(now))
-    if shown is Shown.BLIND:
-        return jobs.filter(pk__in=blind())
+    if shown in _LOOKED_UP:
+        return jobs.filter(pk__in=_LOOKED_UP[shown](now))
     states = {Shown.RUNNING: LIVE, Shown.WAITING: WAITING, Shown.FAILED: FAILURES, Shown.ENDED: FINAL}[shown]
     rows = jobs.filter(newest_state__in=values(states))
     return rows.filter(live=True) if shown in {Shown.RUNNING, Shown.WAITING} else rows
+
+
+_LOOKED_UP: Mapping[Shown, Callable[[datetime], list[int]]] = {
+    Shown.RECOVERY: lambda _now: in_recovery(),
+    Shown.APPROVAL: lambda _now: awaiting_approval(),
+    Shown.STOPPED: stopped,
+    Shown.BLIND: lambda _now: blind(),
+}
+"""States of which the jobs are looked up elsewhere first."""

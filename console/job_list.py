@@ -11,7 +11,7 @@ from datetime import datetime
 from django.db.models import F, Q, QuerySet
 
 from console.job_finding import by_text, fitting
-from console.job_wanted import JobOrder, Wanted, cursor_of
+from console.job_wanted import JobOrder, Wanted, cursor_of, moment_of
 from console.recovery import open_recoveries
 from schedulers.states import JobState
 from workloads.models import Attempt, Cluster, Job
@@ -71,7 +71,7 @@ def _found(wanted: Wanted, now: datetime, most: int) -> list[Job]:
     rows = fitting(wanted, now)
     if wanted.q:  # each meaning of the text has its own index; the first rows of all are among the first of each
         keys: set[int] = set()
-        for meant in by_text(rows, wanted.q):
+        for meant in by_text(rows, wanted.q, moment_of(wanted.earlier, now)):
             keys.update(_sought(meant, wanted).values_list("pk", flat=True)[:most])
         rows = Job.objects.filter(pk__in=sorted(keys))
     return _joined(_sought(rows, wanted).defer(*WIDE)[:most])

@@ -58,7 +58,8 @@ class Wanted:
     """What the address asks for, as texts; empty: not asked for.
 
     `attempts`: more than so many. `since` and `until`: `2h` ago or a moment in UTC (`moment_of`). `sort`: a
-    `JobOrder`, with `-` in front from the top down. `after`: where the last page ended (`cursor_of`).
+    `JobOrder`, with `-` in front from the top down. `earlier`: of a node or a pattern only what was before that
+    moment (`job_finding.Beyond`). `after`: where the last page ended (`cursor_of`).
     """
 
     cluster: str = ""
@@ -73,6 +74,7 @@ class Wanted:
     since: str = ""
     until: str = ""
     q: str = ""
+    earlier: str = ""
     sort: str = ""
     after: str = ""
     mistake: str = ""
@@ -106,7 +108,7 @@ WORDS = {
 
 def read_wanted(query: Mapping[str, str]) -> Wanted:
     """What a query string asks for. Words of the search box count like parts of the address, and win over them."""
-    said = {name: _text(query.get(name, "")) for name in {*WORDS.values(), "q", "sort"}}
+    said = {name: _text(query.get(name, "")) for name in {*WORDS.values(), "q", "sort", "earlier"}}
     said["after"] = storable(query.get("after", ""), AFTER_LIMIT)
     said["q"], words = _split(said["q"])
     said |= words
@@ -151,7 +153,13 @@ def chips(wanted: Wanted) -> Iterator[tuple[str, str, str]]:
             yield _NAMES.get(name, name), _label(name, value), wanted.address(**{name: ""})
 
 
-_NAMES = {"q": "text", "wish": "comment", "attempts": "attempts over", "kind": "scheduler"}
+_NAMES = {
+    "q": "text",
+    "wish": "comment",
+    "attempts": "attempts over",
+    "kind": "scheduler",
+    "earlier": "of node and pattern only what was before",
+}
 
 
 def _label(name: str, value: str) -> str:
@@ -207,6 +215,7 @@ _CHECKS: dict[str, Callable[[str], str]] = {
     "attempts": _number,
     "since": _moment,
     "until": _moment,
+    "earlier": _moment,
     "sort": _order,
     "after": _place,
 }

@@ -1,9 +1,12 @@
 """What stands on the list of jobs?"""
 
 from dataclasses import dataclass
+from datetime import UTC, timedelta
 
+from console import job_finding
 from console.asking import Asked
 from console.contexts import Context
+from console.job_finding import Beyond, beyond
 from console.job_list import job_page
 from console.job_wanted import JobOrder, Wanted
 
@@ -28,8 +31,18 @@ def job_table(asked: Asked) -> Context:
         "heads": heads(wanted),
         "next": wanted.address(after=page.next_after) if page.next_after else "",
         "first": wanted.address() if wanted.after else "",
+        "beyond": [(one, _earlier(wanted, one)) for one in beyond(wanted, asked.now)],
+        "looked_at": job_finding.KEYS,
         "every": wanted.address(state="every") if wanted.state != "every" else "",
     }
+
+
+def _earlier(wanted: Wanted, one: Beyond) -> str:
+    """The address of what was not looked at; `""` when none leads there. Up to a second is looked at twice."""
+    if one.at is None:
+        return ""
+    at = one.at.astimezone(UTC).replace(microsecond=0) + timedelta(seconds=1)
+    return wanted.address(earlier=f"{at:%Y-%m-%dT%H:%M:%S}")
 
 
 def heads(wanted: Wanted) -> list[Head]:

@@ -2,6 +2,7 @@
 
 import csv
 import io
+import re
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -13,9 +14,11 @@ from pytest_django import DjangoAssertNumQueries
 from advisor_api.models import Advice
 from advisor_api.policy.advice_state import AdviceState
 from advisor_api.policy.operation import Operation
+from console import job_finding
 from console.job_list import PAGE, job_page
 from console.job_wanted import JobOrder, moment_of, read_wanted
-from detectors.models import Stay
+from console.rendering import bodies
+from detectors.models import Stay, Verdict
 from tests.console import sample
 from tests.console.sample import JobState, Sample
 from workloads.models import Cluster, Job
@@ -257,3 +260,70 @@ def test_a_long_table_comes_page_by_page(as_viewer: Client, rows: Sample, now: d
 
 def test_a_stranger_gets_no_table(client: Client, rows: Sample) -> None:
     assert client.get(reverse("jobs-export")).status_code == 302
+
+
+def stays_on_m01(rows: Sample, count: int) -> list[int]:
+    """Jobs that were on m01 one after the other, all submitted together; the newest first."""
+    for number in range(count):
+        ended = sample.attempt(sample.job(rows.cluster, 9000 + number, NOW), 0, JobState.COMPLETED, NOW)
+        at = NOW - timedelta(hours=count - number)
+        Stay.objects.create(cluster=rows.cluster, attempt=ended, node="m01", ended_at=at, seconds=9)
+    return [9000 + number for number in reversed(range(count))]
+
+
+def on_the_page(client: Client, address: str) -> tuple[list[int], str]:
+    bodies.forget()
+    answer = client.get(address)
+    assert answer.status_code == 200
+    text = answer.content.decode()
+    table = text.partition("<tbody")[2].partition("</tbody>")[0]
+    shown = [int(part.partition("<")[0]) for part in re.split(r'href="/jobs/demo/\d+/0">', table)[1:]]
+    note = text.partition(">Only the newest ")[2].partition("</p>")[0]
+    return shown, note.partition('href="')[2].partition('"')[0].replace("&amp;", "&")
+
+
+@pytest.mark.parametrize("query", ["node=m01", "q=m01"])
+def test_what_was_not_looked_at_is_said_and_can_be_reached(
+    query: str, as_viewer: Client, rows: Sample, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    wanted = stays_on_m01(rows, 7)
+    monkeypatch.setattr(job_finding, "KEYS", 3)
+    seen, address, pages = set(), f"/jobs?state=every&{query}", 0
+    while address:
+        shown, address = on_the_page(as_viewer, address)
+        seen |= set(shown)
+        pages += 1
+        assert pages < 10 and len(shown) <= 3
+    assert seen == set(wanted) and pages == 3
+
+
+def test_of_a_pattern_what_was_not_looked_at_is_said(
+    as_viewer: Client, rows: Sample, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    old = Verdict.objects.get()
+    for number in range(4):
+        failed = sample.attempt(sample.job(rows.cluster, 9100 + number, NOW), 0, JobState.FAILED, NOW)
+        Verdict.objects.create(
+            attempt=failed, kind=old.kind, layer=old.layer, sentence="s", confidence=0.5, signature="gpu.made_up",
+            evidence_status=old.evidence_status, action=old.action, input_hash="1" * 64, happened_at=NOW,
+            judged_at=NOW - timedelta(hours=number),
+        )  # fmt: skip
+    monkeypatch.setattr(job_finding, "KEYS", 3)
+    shown, link = on_the_page(as_viewer, "/jobs?state=every&pattern=gpu.made_up")
+    assert set(shown) == {9100, 9101, 9102}
+    assert on_the_page(as_viewer, link) == ([9103], "")
+
+
+def test_of_a_state_what_was_not_looked_at_is_said(
+    as_viewer: Client, rows: Sample, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told = "Name a node or a pattern to find others"
+    assert told not in as_viewer.get("/jobs?state=blind").content.decode()
+    monkeypatch.setattr(job_finding, "KEYS", 1)
+    bodies.forget()
+    assert told in as_viewer.get("/jobs?state=blind").content.decode()
+
+
+@pytest.mark.parametrize("query", ["node=n03", "", "q=llama", "node=n03&earlier=2026-11-30T12:00:00", "earlier=x"])
+def test_where_all_was_looked_at_nothing_is_said(query: str, as_viewer: Client, rows: Sample) -> None:
+    assert "were looked at" not in as_viewer.get(f"/jobs?{query}", follow=True).content.decode()
