@@ -84,6 +84,7 @@ class InsertOnlyAdmin(ReadOnlyAdmin):
     ) -> HttpResponse:
         """With the actions that this row still allows."""
         row = more.get("obj")
+        context |= {"show_save_and_add_another": False, "show_save_and_continue": False}
         if row is not None:
             allowed: dict[str, Any] = dict(self.get_actions(request))
             context["row_actions"] = [

@@ -10,7 +10,7 @@ from django.contrib import admin, messages
 from django.contrib.admin.helpers import ACTION_CHECKBOX_NAME
 from django.contrib.admin.options import ShowFacets
 from django.contrib.admin.utils import flatten_fieldsets, unquote
-from django.contrib.admin.widgets import AdminSplitDateTime
+from django.contrib.admin.widgets import AdminSplitDateTime, RelatedFieldWidgetWrapper
 from django.db import transaction
 from django.db.models import Model, Q, QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
@@ -76,8 +76,10 @@ class AdminPage(Base):
         return search(queryset, search_term, fields, self.meanings(search_term.strip()), self.is_long), False
 
     def formfield_for_dbfield(self, db_field: Any, request: HttpRequest, **options: Any) -> Any:
-        """The field; of a moment, both of its inputs say what they are."""
+        """The field. Of a moment, both of its inputs say what they are; others are added on their own pages."""
         made = super().formfield_for_dbfield(db_field, request, **options)
+        if made is not None and isinstance(made.widget, RelatedFieldWidgetWrapper):
+            made.widget = made.widget.widget
         if made is not None and isinstance(made.widget, AdminSplitDateTime):
             for one, what in zip(made.widget.widgets, ("date", "time in UTC"), strict=True):
                 one.attrs["aria-label"] = f"{made.label}: {what}"
