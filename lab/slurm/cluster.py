@@ -14,6 +14,7 @@ from lab.slurm.layout import CGROUPS, MOST_NODES, Layout, answers
 from lab.slurm.processes import Processes, processes_with, wait_for
 
 COMMANDS = ("munged", "slurmctld", "slurmd", "scontrol", "squeue", "sbatch", "scancel")
+UP_SECONDS = 120.0  # until a part answers: one or two on a quiet machine
 
 
 class LabError(RuntimeError):
@@ -59,7 +60,7 @@ class SlurmCluster:
             self.up("slurmctld")
             for name in self.layout.node_names:
                 self.up(f"slurmd-{name}")
-            self._expect(self._all_idle, 40, "the nodes")
+            self._expect(self._all_idle, UP_SECONDS, "the nodes")
             for name in self.extras:
                 self.up(name)
         except BaseException:
@@ -137,7 +138,7 @@ class SlurmCluster:
         self.up("slurmctld")
         for name in self.layout.partition_names:
             self.client(["scontrol", "update", f"PartitionName={name}", "State=UP"])
-        self._expect(self._all_idle, 40, "the nodes")
+        self._expect(self._all_idle, UP_SECONDS, "the nodes")
 
     def submit(self, script: str, *options: str) -> int:
         """Submit a batch script with sbatch's options; returns the job's number."""
@@ -235,7 +236,7 @@ class SlurmCluster:
         command = [_found("munged"), "-F", f"--socket={socket}", f"--log-file={folder}/log/munged.log"]
         command += [f"--{option}={folder / place}" for option, place in places.items()]
         self.processes.spawn("munged", [*command, "--num-threads=4"])
-        self._expect(lambda: self.client(["munge", "-n", "-S", str(socket)]), 10, "munged")
+        self._expect(lambda: self.client(["munge", "-n", "-S", str(socket)]), UP_SECONDS, "munged")
 
     def _up_mariadbd(self) -> None:
         folder, own = self.layout.folder, f"--defaults-file={self.layout.folder}/etc/my.cnf"
@@ -244,18 +245,18 @@ class SlurmCluster:
             self.client(install, seconds=60)
         self.processes.spawn("mariadbd", [_found("mariadbd"), own])
         sql = ["mariadb", "--no-defaults", "-S", str(self.layout.database_socket), "-u", "root", "-e"]
-        self._expect(lambda: self.client([*sql, "select 1"]), 30, "mariadbd")
+        self._expect(lambda: self.client([*sql, "select 1"]), UP_SECONDS, "mariadbd")
         self.client([*sql, "create database if not exists slurm_acct"])
         self.client([*sql, "create user if not exists slurm@'127.0.0.1' identified by 'slurm'"])
         self.client([*sql, "grant all on slurm_acct.* to slurm@'127.0.0.1'"])
 
     def _up_slurmdbd(self) -> None:
         self.processes.spawn("slurmdbd", [_found("slurmdbd"), "-D"], self.environment)
-        self._expect(lambda: "Cluster" in self.client(["sacctmgr", "show", "cluster"]), 40, "slurmdbd")
+        self._expect(lambda: "Cluster" in self.client(["sacctmgr", "show", "cluster"]), UP_SECONDS, "slurmdbd")
 
     def _up_slurmctld(self) -> None:
         self.processes.spawn("slurmctld", [_found("slurmctld"), "-D", "-f", str(self.layout.conf)])
-        self._expect(lambda: "is UP" in self.client(["scontrol", "ping"]), 40, "slurmctld")
+        self._expect(lambda: "is UP" in self.client(["scontrol", "ping"]), UP_SECONDS, "slurmctld")
 
     def _up_slurmd(self, node: str) -> None:
         """Each node in its own UTS and mount namespace: its host name, and a hosts file that knows the others."""
@@ -289,7 +290,7 @@ class SlurmCluster:
         ]
         self.processes.spawn(f"slurmrestd-{kind}" if kind else "slurmrestd", command, environment)
         there = (lambda: answers(port)) if kind else self.layout.rest_socket.exists
-        self._expect(there, 20, "slurmrestd")
+        self._expect(there, UP_SECONDS, "slurmrestd")
 
     def rest_token(self, user: str = "root", seconds: int = 3600) -> str:
         """A token that slurmrestd takes for a user."""
@@ -307,7 +308,9 @@ class SlurmCluster:
             (folder / "known_hosts").write_text(f"[127.0.0.1]:{self.layout.port(3)} {kind} {key}\n")
         own = str(self.layout.folder / "etc" / "sshd_config")
         self.processes.spawn("sshd", [_found("sshd"), "-D", "-e", "-f", own])
-        self._expect(lambda: self.client(["ssh", "-F", str(folder / "config"), "lab", "true"]) == "", 10, "sshd")
+        self._expect(
+            lambda: self.client(["ssh", "-F", str(folder / "config"), "lab", "true"]) == "", UP_SECONDS, "sshd"
+        )
 
 
 def _path() -> str:

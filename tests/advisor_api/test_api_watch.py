@@ -20,7 +20,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 PATH = "/v1/advice:watch"
 
 
-async def ask(api: Api, seen: str, seconds: int = 10, member: str = "controller") -> tuple[int, Any, float]:
+async def ask(api: Api, seen: str, seconds: int = 30, member: str = "controller") -> tuple[int, Any, float]:
     """Status, body, and the seconds that it took."""
     began = time.monotonic()
     headers = {"Authorization": f"Bearer {api.secrets[member]}"}
@@ -63,7 +63,7 @@ async def test_who_waits_is_told_of_what_changes(api: Api, change: Any) -> None:
     status, body, seconds = await waiting
     assert (status, body["changed"]) == (200, True)
     assert body["seen"] != mark
-    assert seconds < 8, "told by the change and not by the end of the time"
+    assert seconds < 20, "told by the change and not by the end of the time"
 
 
 async def test_without_a_mark_or_with_another_one_the_answer_comes_at_once(api: Api) -> None:
@@ -129,7 +129,7 @@ def test_a_server_with_a_thread_for_each_request_answers_at_once(api: Api) -> No
     began = time.monotonic()
     answer = api.get(f"{PATH}?seen={seen_by(api)}&waitSeconds=30")
     assert (answer.status, answer.json["changed"]) == (200, False)
-    assert time.monotonic() - began < 10
+    assert time.monotonic() - began < 20
 
 
 @pytest.mark.parametrize("query", ["waitSeconds=31", "waitSeconds=-1", "waitSeconds=x", "seen=zz", "seen=%00"])

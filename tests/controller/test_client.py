@@ -231,10 +231,10 @@ def test_a_slow_answer_ends_at_the_limit(ask: Advisor, advisor: SmallAdvisor, pa
             head = b"HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n"
         try:
             door.wfile.write(head)
-            for _ in range(100 if head else 0):
+            for _ in range(600 if head else 0):
                 door.wfile.write(b" ")
                 time.sleep(0.1)
-            time.sleep(2.0)
+            time.sleep(60.0)
         except OSError:
             return
 
@@ -242,7 +242,7 @@ def test_a_slow_answer_ends_at_the_limit(ask: Advisor, advisor: SmallAdvisor, pa
     began = time.monotonic()
     with pytest.raises(Unreachable):
         ask.cluster()
-    assert time.monotonic() - began < 3.0
+    assert time.monotonic() - began < 30.0  # of a minute that it goes on
     assert len(tries) == 1, "a hung Advisor costs its time once"
 
 

@@ -174,7 +174,7 @@ def test_a_kill_gives_the_lock_free(path: Path) -> None:
         with pytest.raises(BadJournal, match=f"process {process.pid}"):
             Journal(path, START)
         process.kill()
-        process.wait(10)
+        process.wait(60)
     with Journal(path, START) as journal:
         assert journal.memory.fence == 3
 

@@ -336,7 +336,7 @@ def test_who_sends_one_byte_now_and_then_keeps_no_place(monkeypatch: pytest.Monk
     ):
         began = time.monotonic()
         with contextlib.suppress(OSError):
-            while time.monotonic() - began < 20:
+            while time.monotonic() - began < 60:
                 slow.sendall(b"G")
                 time.sleep(0.1)
-        assert time.monotonic() - began < 10
+        assert time.monotonic() - began < 40

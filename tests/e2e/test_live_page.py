@@ -47,4 +47,4 @@ def test_the_failure_and_the_recovery_appear_without_a_reload(demo: Running, pag
         expect(body).to_contain_text(words, timeout=90_000)
     expect(body).to_contain_text("Job 1 completed", timeout=90_000)
     assert page.evaluate("window.neverReloaded") is True
-    until(lambda: "Completed" in page.inner_text("main"), 10, "the job is shown as completed")
+    until(lambda: "Completed" in page.inner_text("main"), 60, "the job is shown as completed")

@@ -157,7 +157,7 @@ def test_production_set_with_a_worker_killed(
     here.site.start(killing(mark))
     here.controller.start()
     with here.site.listen(here.person, "overview") as page:
-        page.recv(timeout=10)  # the greeting
+        page.recv(timeout=60)  # the greeting
         number = submit_training(real_slurm, [ECC])
         assert "overview" in json.loads(page.recv(timeout=30))["topics"]
     until(mark.exists, 60, "the worker killed itself")
@@ -175,7 +175,7 @@ def test_controller_and_slurmctld_killed_between_hold_and_release(
     here.controller.start(killing(mark))
     number = submit_training(real_slurm, [ECC])
     until(mark.exists, 60, "the controller killed itself")
-    until(here.controller.died, 10, "the controller is dead")
+    until(here.controller.died, 60, "the controller is dead")
     saved = real_slurm.layout.folder / "state" / "job_state"
     held_at = time.time()
     real_slurm.client(["scontrol", "update", f"JobId={number}", "MailUser=x"])  # nothing is saved twice

@@ -80,7 +80,7 @@ def test_a_held_job_runs_and_a_users_stays_held(
     real_slurm.client(["scontrol", "hold", str(by_admin)])
     number = submit_training(real_slurm, [ECC])
     until(mark.exists, 90, "the controller killed itself")
-    until(here.controller.died, 10, "the controller is dead")
+    until(here.controller.died, 60, "the controller is dead")
 
     kill_all(here)
     stores.down()

@@ -215,12 +215,12 @@ def test_an_answer_in_drops_is_over_at_its_limit(short_folder: Path) -> None:
     def drop(peer: socket.socket) -> None:
         for sign in answered({"errors": [], "jobs": []}):
             peer.sendall(bytes([sign]))
-            time.sleep(0.2)
+            time.sleep(0.5)
 
     began = time.monotonic()
     with told(short_folder, drop) as (scheduler, _), pytest.raises(Unreachable, match="within 2 s"):
         scheduler.jobs()
-    assert time.monotonic() - began < 6
+    assert time.monotonic() - began < 20  # of a minute that it takes
 
 
 def test_a_token_that_cannot_be_read_is_said_and_nothing_is_asked(short_folder: Path) -> None:

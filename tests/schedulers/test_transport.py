@@ -73,9 +73,9 @@ def test_a_command_that_cannot_be_started_is_named(folder):
 def test_at_the_limit_the_command_and_its_children_are_killed(folder):
     transport = script(folder, f"sh -c 'echo $$ > {folder}/child; sleep 60' & echo half; wait")
     started = time.monotonic()
-    with pytest.raises(TimedOut, match=r"did not answer within 0\.5 s") as caught:
-        transport.run(("squeue",), 0.5)
-    assert time.monotonic() - started < 5
+    with pytest.raises(TimedOut, match=r"did not answer within 2 s") as caught:
+        transport.run(("squeue",), 2)  # in which it has begun, and said its half
+    assert time.monotonic() - started < 30
     assert caught.value.raw == "half\n"
     assert gone(int((folder / "child").read_text()))
 

@@ -173,10 +173,10 @@ class TestPosting:
 
     def test_silence_is_cut_at_the_time_limit(self, hook: str) -> None:
         row = told(kind="receiver", address=hook, timeout_seconds=1)
-        Receiver.delay = 5
+        Receiver.delay = 30
         begin = time.monotonic()
         sweep(SOON)
-        assert time.monotonic() - begin < 4
+        assert time.monotonic() - begin < 20
         row.refresh_from_db()
         assert row.outcome == "waiting"
         assert "within 1 s" in row.said
@@ -252,7 +252,7 @@ class TestMail:
         Smtp.drips = True
         begin = time.monotonic()
         sweep(SOON)
-        assert time.monotonic() - begin < 5
+        assert time.monotonic() - begin < 20  # of ever that it drips
         assert only().outcome == "waiting"
 
     def test_nobody_there(self, mail: int) -> None:
@@ -350,7 +350,7 @@ def test_the_sweep_sends_in_threads_of_their_own() -> None:
         tell(blind(an_attempt(a_job(a_cluster(now=now), now=now), now=now), now), now=now)
         Delivery.objects.update(due_at=now)
         assert start_due(timezone.now()) == 1
-        deadline = time.monotonic() + 30
+        deadline = time.monotonic() + 90
         while PLACES.taken and time.monotonic() < deadline:
             time.sleep(0.01)
         assert len(Receiver.got) == 1

@@ -51,7 +51,7 @@ class Server:
         until = time.monotonic() + 90
         while time.monotonic() < until:
             try:
-                with urllib.request.urlopen(f"{self.address}/-/ready", timeout=2):
+                with urllib.request.urlopen(f"{self.address}/-/ready", timeout=20):
                     return
             except urllib.error.HTTPError as error:
                 if error.code == 401:

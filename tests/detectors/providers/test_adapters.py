@@ -224,7 +224,7 @@ def test_the_time_it_takes_to_find_the_place_counts(outside: Outside, monkeypatc
     begun = time.monotonic()
     with pytest.raises(NothingYet, match=r"within 0\.3 s"):
         post(outside.at("dripping"), b"{}", "", None, 0.3)
-    assert time.monotonic() - begun < 10  # of a hundred seconds that it drips
+    assert time.monotonic() - begun < 50  # of a hundred seconds that it drips
 
 
 @pytest.mark.parametrize("mode", ["text", "binary", "list", "deep", "nan", "number", "half", "empty"])

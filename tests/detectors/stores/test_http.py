@@ -75,7 +75,7 @@ def test_a_store_that_hangs_is_left_after_the_time_limit() -> None:
     released = threading.Event()
 
     def hanging(_request: Request) -> Answer:
-        released.wait(10)
+        released.wait(60)
         return Answer(200, b"")
 
     with served(hanging) as address, pytest.raises(StoreTrouble, match=r"no answer .* within 0\.3 s"):
@@ -113,7 +113,7 @@ def test_a_store_that_drips_is_left_after_the_time_limit() -> None:
     began = time.monotonic()
     with dripping() as address, pytest.raises(StoreTrouble, match="no answer"):
         ask(address, REQUEST, "", None, 0.4)
-    assert time.monotonic() - began < 5
+    assert time.monotonic() - began < 30  # of ever that it drips
 
 
 def test_too_large_an_answer_is_not_read_to_its_end() -> None:
@@ -156,7 +156,7 @@ def served_by_tls(certificate: tuple[Path, Path]) -> Iterator[str]:
     try:
         yield f"https://127.0.0.1:{listener.getsockname()[1]}"
     finally:
-        thread.join(5)
+        thread.join(60)
         listener.close()
 
 
