@@ -11,7 +11,7 @@ from lab.parts.simulator import Simulator
 from lab.parts.site import Site
 from tests.e2e.recovered import assert_recovered_once, killing
 
-pytestmark = [pytest.mark.e2e, pytest.mark.timeout(200)]
+pytestmark = [pytest.mark.e2e, pytest.mark.timeout(400)]
 
 ECC = {
     "name": "gpt",

@@ -8,7 +8,7 @@ from playwright.sync_api import Page, expect, sync_playwright
 from lab.parts.running import Running, until
 from tests.chromium import CHROMIUM, FLAGS
 
-pytestmark = [pytest.mark.browser, pytest.mark.e2e, pytest.mark.timeout(240)]
+pytestmark = [pytest.mark.browser, pytest.mark.e2e, pytest.mark.timeout(400)]
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ from lab.parts.person import Person
 from lab.parts.running import ROOT, Running, clean_environment
 from lab.slurm.processes import start_time
 
-pytestmark = [pytest.mark.slurm, pytest.mark.timeout(240)]
+pytestmark = [pytest.mark.slurm, pytest.mark.timeout(400)]
 
 TRYOUT = [sys.executable, "-m", "lab.slurm", "tryout"]
 ENDED = "rekindle: everything is stopped and removed."

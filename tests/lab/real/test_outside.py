@@ -18,7 +18,7 @@ from lab.slurm.layout import Layout, free_base_port
 from lab.slurm.processes import start_time
 from lab.truth import Injected
 
-pytestmark = [pytest.mark.slurm, pytest.mark.timeout(180)]
+pytestmark = [pytest.mark.slurm, pytest.mark.timeout(400)]
 
 FIRST = "-wn01,n02"  # for tests that break one of them before: the scheduler is free to take others
 SLEEP = "#!/bin/sh\necho begun\nexec srun sleep 300\n"
