@@ -34,7 +34,7 @@ def stands(  # noqa: PLR0917  # which thing, how it was seen, and where it belon
     of: Any,
     mark: Any,
     cluster: str = "",
-    look: str = "alert alert-warning",
+    look: str = "alert alert-warning",  # stays English: classes
     job: Job | None = None,
 ) -> dict[str, str]:
     """The place in a form, before its button, where it is told that what it speaks of has changed.

@@ -21,11 +21,10 @@ def way_back(context: dict[str, Any], otherwise: str) -> str:
 def back_field(context: dict[str, Any]) -> SafeString:
     """The same for a form, which sends it with whatever else it sends; nothing when it is not known."""
     address = returning.way_back(context["request"], "")
-    return (
-        format_html('<input type="hidden" name="{}" value="{}">', returning.FIELD, address)
-        if address
-        else SafeString("")
-    )
+    if not address:
+        return SafeString("")
+    # stays English: markup
+    return format_html('<input type="hidden" name="{}" value="{}">', returning.FIELD, address)
 
 
 @register.simple_tag(takes_context=True)
