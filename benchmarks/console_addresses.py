@@ -33,6 +33,7 @@ LEFT_OUT: Mapping[str, str] = {
     "newest-job": "only leads to the job",
     "cluster-signals-report": "asks the sources themselves, for as long as they take",
     "form-still": "an answer for a form that stands open",
+    "texts": "a script: the words of the other scripts",
     "panels": "the panels of a page in one answer: each is measured by itself",
 }
 MADE_OF_PANELS = {
