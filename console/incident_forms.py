@@ -4,6 +4,8 @@ import re
 from typing import Any
 
 from django import forms
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from console.forms import ReasonForm
 from console.until import UntilForm
@@ -12,7 +14,7 @@ from workloads.stored_text import storable
 
 CHOSEN = re.compile(r"(?:[0-9]{1,18}(?:,[0-9]{1,18}){0,999})?")
 TARGET = re.compile(r"([0-9]{1,18}):([0-9]{1,9})")
-NOT_SEEN = "The form does not say what was shown; open the page again."
+NOT_SEEN = gettext_lazy("The form does not say what was shown; open the page again.")
 _TEXT = {"class": "form-control", "autocomplete": "off"}
 
 
@@ -23,7 +25,7 @@ class PlainReasonForm(ReasonForm):
         """Plain text."""
         reason: str = self.cleaned_data["reason"]
         if storable(reason, len(reason) + 1) != reason:
-            raise forms.ValidationError("The reason must be plain text.")
+            raise forms.ValidationError(_("The reason must be plain text."))
         return reason
 
 
@@ -40,7 +42,7 @@ class NoteForm(forms.Form):
 
     text = forms.CharField(
         max_length=NOTE_LIMIT,
-        error_messages={"required": "Write something: an empty remark tells nobody anything."},
+        error_messages={"required": gettext_lazy("Write something: an empty remark tells nobody anything.")},
         widget=forms.Textarea(attrs={"class": "form-control", "rows": 4, "required": True}),
     )
 
@@ -48,14 +50,16 @@ class NoteForm(forms.Form):
         """Plain text."""
         text: str = self.cleaned_data["text"]
         if storable(text, len(text) + 1) != text:
-            raise forms.ValidationError("A remark must be plain text.")
+            raise forms.ValidationError(_("A remark must be plain text."))
         return text
 
 
 class MergeForm(SeenIncidentForm):
     """Into which incident, as it was seen."""
 
-    target = forms.CharField(max_length=40, error_messages={"required": "Choose the incident that it belongs to."})
+    target = forms.CharField(
+        max_length=40, error_messages={"required": gettext_lazy("Choose the incident that it belongs to.")}
+    )
 
     def clean_target(self) -> tuple[int, int]:
         """Key and version."""
@@ -85,23 +89,38 @@ class SplitForm(SeenIncidentForm):
         return sorted({one[:64].replace("\0", "") for one in found[:100]} - {""})
 
 
+NAMED = ("fingerprint", "signature", "node", "partition")
+
+
 class SilenceForm(UntilForm, PlainReasonForm):
     """What is silenced on which cluster, whose silence it is, why, how long."""
 
-    cluster = forms.CharField(max_length=64, error_messages={"required": "Choose a cluster."})
-    fingerprint = forms.CharField(required=False, max_length=64, widget=forms.TextInput(attrs=_TEXT))
-    signature = forms.CharField(required=False, max_length=128, widget=forms.TextInput(attrs=_TEXT))
-    node = forms.CharField(required=False, max_length=255, widget=forms.TextInput(attrs=_TEXT))
-    partition = forms.CharField(required=False, max_length=128, widget=forms.TextInput(attrs=_TEXT))
+    cluster = forms.CharField(max_length=64, error_messages={"required": gettext_lazy("Choose a cluster.")})
+    fingerprint = forms.CharField(
+        label=gettext_lazy("Fingerprint"), required=False, max_length=64, widget=forms.TextInput(attrs=_TEXT)
+    )
+    signature = forms.CharField(
+        label=gettext_lazy("Signature"), required=False, max_length=128, widget=forms.TextInput(attrs=_TEXT)
+    )
+    node = forms.CharField(
+        label=gettext_lazy("Node"), required=False, max_length=255, widget=forms.TextInput(attrs=_TEXT)
+    )
+    partition = forms.CharField(
+        label=gettext_lazy("Partition"), required=False, max_length=128, widget=forms.TextInput(attrs=_TEXT)
+    )
     owner = forms.CharField(
         max_length=150,
-        error_messages={"required": "Say whose silence it is: somebody may ask."},
+        error_messages={"required": gettext_lazy("Say whose silence it is: somebody may ask.")},
         widget=forms.TextInput(attrs={**_TEXT, "required": True}),
     )
 
-    field_order = ("cluster", "fingerprint", "signature", "node", "partition", "lasts", "until", "owner", "reason")
+    field_order = ("cluster", *NAMED, "lasts", "until", "owner", "reason")
 
     def named(self) -> dict[str, str]:
         """What it names."""
         said: dict[str, Any] = self.cleaned_data
-        return {name: said[name] for name in ("fingerprint", "signature", "node", "partition")}
+        return {name: said[name] for name in NAMED}
+
+    def names(self) -> list[forms.BoundField]:
+        """The fields for what it names."""
+        return [self[name] for name in NAMED]

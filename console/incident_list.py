@@ -47,6 +47,11 @@ class IncidentLine:
         return self.seen.nodes - len(self.nodes)
 
     @property
+    def named_nodes(self) -> str:
+        """`n03, n04 …`: the nodes that are named, and a sign that there are others."""
+        return ", ".join(self.nodes) + (" …" if self.more_nodes > 0 else "")
+
+    @property
     def more_jobs(self) -> int:
         """How many are not named."""
         return self.seen.jobs - len({one.attempt.job_id for one in self.attempts})

@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from urllib.parse import urlencode
 
+from django.utils.translation import gettext as _
+
 from console.incident_state import ShownIncidents
 from detectors.catalogue.layer import Layer
 
@@ -44,16 +46,17 @@ def read_incidents_wanted(query: Mapping[str, str]) -> IncidentsWanted:
     mistakes = []
     words = {name: _word(query, name) for name in ("cluster", "layer", "state", "node", "signature", "q")}
     if words["state"] not in {"", *ShownIncidents}:
-        mistakes.append(f"There is no state of that name; known are {', '.join(ShownIncidents)}.")
+        names = {"names": ", ".join(ShownIncidents)}
+        mistakes.append(_("There is no state of that name; known are %(names)s.") % names)
         words["state"] = ""
     if words["layer"] not in {"", *Layer}:
-        mistakes.append("There is no layer of that name; all are shown.")
+        mistakes.append(_("There is no layer of that name; all are shown."))
         words["layer"] = ""
     words["state"] = words["state"] or ShownIncidents.OPEN.value
     page = query.get("page", "") or "1"
     whole = page.isascii() and page.isdigit() and len(page) < 9 and 0 < int(page) <= PAGES_AT_MOST
     if not whole:
-        mistakes.append("The page is no number; this is the first one.")
+        mistakes.append(_("The page is no number; this is the first one."))
     return IncidentsWanted(page=int(page) if whole else 1, mistake=" ".join(mistakes), **words)
 
 

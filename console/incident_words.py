@@ -4,21 +4,12 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
 from advisor_api.policies import policy_at
 from detectors.choice_models import Deed, IncidentChoice
 from detectors.models import Incident, Verdict
-
-ACKNOWLEDGE = (
-    "Everybody sees that you are at it, and since when.",
-    "Nothing else changes: it is watched, told and decided as before.",
-)
-UNACKNOWLEDGE = ("It stands as open again, as if nobody were at it. The trail keeps that somebody was.",)
-NOTE = ("The remark stands on this page under your name, and in the trail. It cannot be changed or taken away.",)
-SILENCE = (
-    "Nobody is told of what the silence names until it ends, not of questions that wait for an answer either.",
-    "Nothing is hidden from these pages, and no decision changes. What was kept back stands with the messages.",
-    "When it is over, people are told of what goes on.",
-)
 
 
 @dataclass(frozen=True)
@@ -29,37 +20,70 @@ class Meaning:
     sentences: Sequence[str]
 
 
+def of_answer() -> tuple[str, ...]:
+    """What saying that one is at it would do."""
+    return (
+        _("Everybody sees that you are at it, and since when."),
+        _("Nothing else changes: it is watched, told and decided as before."),
+    )
+
+
+def of_unanswer() -> tuple[str, ...]:
+    """What taking that back would do."""
+    return (_("It stands as open again, as if nobody were at it. The trail keeps that somebody was."),)
+
+
+def of_note() -> tuple[str, ...]:
+    """What a remark would do."""
+    return (
+        _("The remark stands on this page under your name, and in the trail. It cannot be changed or taken away."),
+    )
+
+
+def of_silence() -> tuple[str, ...]:
+    """What a silence would do."""
+    return (
+        _(
+            "Nobody is told of what the silence names until it ends, not of questions that wait for an answer "
+            "either."
+        ),
+        _(
+            "Nothing is hidden from these pages, and no decision changes. What was kept back stands with the "
+            "messages."
+        ),
+        _("When it is over, people are told of what goes on."),
+    )
+
+
 def of_merge(source: Incident, target: Incident, now: datetime) -> list[Meaning]:
     """What joining `source` into `target` would do. A few queries."""
     left, into = _standing(source), _standing(target)
-    this, other = _named(source), _named(target)
-    here, there, joined = "in this one", "in the other one", "in the joined one"
+    names = {
+        "this": _named(source),
+        "other": _named(target),
+        "attempts": _attempts(len(left) + len(into)),
+        "own": len(into),
+        "from_here": len(left),
+    }
+    here, there, joined = _("in this one"), _("in the other one"), _("in the joined one")
+    afterwards = (
+        _("%(other)s goes on, with %(attempts)s: its own %(own)s, and %(from_here)s from here.") % names,
+        _("This one, %(this)s, is over. Its page stays, and leads there.") % names,
+    )
+    from_now = _(
+        "New failures of either cause come to %(other)s. Once that is over, the next such failure opens one "
+        "incident for both causes."
+    )
+    back = _(
+        "Open %(other)s, and under “Joined and split” choose “Take it back…”. What came from here then "
+        "returns, with what has come by this cause since, and this incident is open again."
+    )
+    guard = _guard(target, now, ((joined, [*left, *into]),), ((here, left), (there, into)))
     return [
-        Meaning(
-            "Afterwards",
-            (
-                f"{other} goes on, with {_attempts(len(left) + len(into))}: its own {len(into)}, and {len(left)} "
-                "from here.",
-                f"This one, {this}, is over. Its page stays, and leads there.",
-            ),
-        ),
-        Meaning(
-            "From now on",
-            (
-                f"New failures of either cause come to {other}. Once that is over, the next such failure opens one "
-                "incident for both causes.",
-                _STICKS,
-            ),
-        ),
-        Meaning("Restarts", _guard(target, now, ((joined, [*left, *into]),), ((here, left), (there, into)))),
-        Meaning(
-            "To take it back",
-            (
-                f"Open {other}, and under “Joined and split” choose “Take it back…”. What came from here then "
-                "returns, with what has come by this cause since, and this incident is open again.",
-                _TOO_LATE,
-            ),
-        ),
+        Meaning(_("Afterwards"), afterwards),
+        Meaning(_("From now on"), (from_now % names, _sticks())),
+        Meaning(_("Restarts"), guard),
+        Meaning(_("To take it back"), (back % names, _too_late())),
     ]
 
 
@@ -68,46 +92,44 @@ def of_split(incident: Incident, moved: Collection[Verdict], now: datetime) -> l
     standing, keys = _standing(incident), {one.pk for one in moved}
     going = [one for one in standing if one.pk in keys]
     stay = [one for one in standing if one.pk not in keys]
-    here, new = "in this one", "in the new one"
+    here, new = _("in this one"), _("in the new one")
+    afterwards = (
+        _("A new incident has %(attempts)s: %(labels)s.")
+        % {"attempts": _attempts(len(going)), "labels": _labels(going)},
+        _("This one, %(this)s, goes on with %(attempts)s: %(labels)s.")
+        % {"this": _named(incident), "attempts": _attempts(len(stay)), "labels": _labels(stay)},
+    )
+    back = _(
+        "Open the new incident, and under “Joined and split” choose “Take it back…”. All that it has then "
+        "returns here, and it is over."
+    )
+    others = _("All other failures come here, as before.")
     return [
-        Meaning(
-            "Afterwards",
-            (
-                f"A new incident has {_attempts(len(going))}: {_labels(going)}.",
-                f"This one, {_named(incident)}, goes on with {_attempts(len(stay))}: {_labels(stay)}.",
-            ),
-        ),
-        Meaning("From now on", (*_follows(going, stay), "All other failures come here, as before.", _STICKS)),
-        Meaning("Restarts", _guard(incident, now, ((new, going), (here, stay)), ((here, standing),))),
-        Meaning(
-            "To take it back",
-            (
-                "Open the new incident, and under “Joined and split” choose “Take it back…”. All that it has then "
-                "returns here, and it is over.",
-                _TOO_LATE,
-            ),
-        ),
+        Meaning(_("Afterwards"), afterwards),
+        Meaning(_("From now on"), (*_follows(going, stay), others, _sticks())),
+        Meaning(_("Restarts"), _guard(incident, now, ((new, going), (here, stay)), ((here, standing),))),
+        Meaning(_("To take it back"), (back, _too_late())),
     ]
 
 
 def of_undo(choice: IncidentChoice) -> list[Meaning]:
     """What taking a choice back would do. Reads `choice.source` and `choice.target`."""
-    source, target = _named(choice.source), _named(choice.target)
+    names = {"source": _named(choice.source), "target": _named(choice.target)}
     after: tuple[str, ...]
     if choice.target.ended_at is not None:
-        after = (f"Nothing moves: {target} is over, and what it has stays in it.",)
+        after = (_("Nothing moves: %(target)s is over, and what it has stays in it.") % names,)
     elif choice.deed == Deed.MERGE.value:
         after = (
-            f"{source} is open again, with what it had, and with what has come by its cause since.",
-            f"{target} goes on with the rest.",
+            _("%(source)s is open again, with what it had, and with what has come by its cause since.") % names,
+            _("%(target)s goes on with the rest.") % names,
         )
     else:
-        after = (f"All of {target} returns to {source}, and {target} is over.",)
+        after = (_("All of %(target)s returns to %(source)s, and %(target)s is over.") % names,)
     return [
-        Meaning("Afterwards", after),
-        Meaning("From now on", ("New failures are grouped by their cause, as if nobody had chosen.",)),
-        Meaning("Restarts", (_STANDS,)),
-        Meaning("To take that back", ("Join or split them anew.",)),
+        Meaning(_("Afterwards"), after),
+        Meaning(_("From now on"), (_("New failures are grouped by their cause, as if nobody had chosen."),)),
+        Meaning(_("Restarts"), (_stands(),)),
+        Meaning(_("To take that back"), (_("Join or split them anew."),)),
     ]
 
 
@@ -116,19 +138,20 @@ def _follows(going: Collection[Verdict], stay: Collection[Verdict]) -> list[str]
     left, kept = {one.fingerprint for one in going}, {one.fingerprint for one in stay}
     apart = left - kept
     said = []
-    if apart:
-        said.append(
-            f"Every new failure of {'its cause' if len(left) == 1 else _causes(apart)} comes to the new one."
+    if apart and len(left) == 1:
+        said.append(_("Every new failure of its cause comes to the new one."))
+    elif apart:
+        every = ngettext(
+            "Every new failure of the cause that has left here comes to the new one.",
+            "Every new failure of the %(number)s causes that have left here comes to the new one.",
+            len(apart),
         )
+        said.append(every % {"number": len(apart)})
     if left & kept:
         said.append(
-            "Where one cause is on both sides, the jobs tell: those that go take their next failures along."
+            _("Where one cause is on both sides, the jobs tell: those that go take their next failures along.")
         )
     return said
-
-
-def _causes(apart: Collection[str]) -> str:
-    return "the cause that has left here" if len(apart) == 1 else f"the {len(apart)} causes that have left here"
 
 
 def _named(incident: Incident) -> str:
@@ -139,9 +162,9 @@ def _named(incident: Incident) -> str:
 
 def _labels(verdicts: Sequence[Verdict]) -> str:
     """`4711-0, 4712-1 and 3 more`."""
-    labels = [one.attempt.label for one in verdicts[:LABELS]]
-    rest = len(verdicts) - len(labels)
-    return ", ".join(labels) + (f" and {rest} more" if rest else "")
+    labels = ", ".join(one.attempt.label for one in verdicts[:LABELS])
+    rest = len(verdicts) - LABELS
+    return _("%(labels)s and %(rest)s more") % {"labels": labels, "rest": rest} if rest > 0 else labels
 
 
 def struck_most(standing: Iterable[tuple[datetime, int, bool]], reach: timedelta) -> int:
@@ -164,9 +187,18 @@ def struck_most(standing: Iterable[tuple[datetime, int, bool]], reach: timedelta
 
 NAMED_LIMIT = 90  # characters of the sentence of an incident within another one
 LABELS = 6  # attempts named in one sentence
-_STANDS = "Advice that was given stays as it is: only the next decisions count anew."
-_STICKS = "It stays so until somebody takes it back: no later verdict on these attempts moves them."
-_TOO_LATE = "Once that incident is over, what is in it stays there, and only new failures are grouped as before."
+
+
+def _stands() -> str:
+    return _("Advice that was given stays as it is: only the next decisions count anew.")
+
+
+def _sticks() -> str:
+    return _("It stays so until somebody takes it back: no later verdict on these attempts moves them.")
+
+
+def _too_late() -> str:
+    return _("Once that incident is over, what is in it stays there, and only new failures are grouped as before.")
 
 
 def _guard(
@@ -185,16 +217,20 @@ def _guard(
             for place, rows in sides
             if any(one.shared for one in rows)
         ]
-        return " and ".join(f"{most} {place} ({'held' if most >= limit else 'not held'})" for place, most in seen)
+        held, free = _("%(number)s %(place)s (held)"), _("%(number)s %(place)s (not held)")
+        sides_said = [(held if most >= limit else free) % {"number": most, "place": place} for place, most in seen]
+        return _(" and ").join(sides_said)
 
     was, will = said(before), said(after)
     if not was and not will:
-        return ("None is held or let go by this: none of these failures counts as one cause that stops many jobs.",)
-    return (
-        f"Restarts are held, and a person is asked, when one shared cause has stopped {limit} jobs or more. "
-        f"Jobs are counted by incident. Now: {was or 'none'}. Afterwards: {will or 'none'}.",
-        _STANDS,
+        return (
+            _("None is held or let go by this: none of these failures counts as one cause that stops many jobs."),
+        )
+    counted = _(
+        "Restarts are held, and a person is asked, when one shared cause has stopped %(limit)s jobs or more. "
+        "Jobs are counted by incident. Now: %(was)s. Afterwards: %(will)s."
     )
+    return (counted % {"limit": limit, "was": was or _("none"), "will": will or _("none")}, _stands())
 
 
 def _standing(incident: Incident) -> list[Verdict]:
@@ -204,4 +240,4 @@ def _standing(incident: Incident) -> list[Verdict]:
 
 
 def _attempts(number: int) -> str:
-    return "one attempt" if number == 1 else f"{number} attempts"
+    return ngettext("one attempt", "%(number)s attempts", number) % {"number": number}

@@ -3,6 +3,7 @@
 from uuid import UUID
 
 from django.http import Http404, QueryDict
+from django.utils.translation import gettext as _
 
 from advisor_api.silence_models import Silence
 from console.asking import Asked
@@ -96,5 +97,5 @@ def _incident(asked: Asked) -> Incident:
     except ValueError:
         found = None
     if found is None:
-        raise Http404("There is no such incident.")
+        raise Http404(_("There is no such incident."))
     return found

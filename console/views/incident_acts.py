@@ -11,6 +11,7 @@ from django.forms import Form
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils import timezone
+from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
 
@@ -20,7 +21,7 @@ from console.answering import actor_of, status_of
 from console.contexts.incidents import MAY_ANSWER, MAY_NOTE
 from console.incident_forms import NoteForm, SeenIncidentForm
 from console.incident_page import incident_of
-from console.incident_words import ACKNOWLEDGE, NOTE, UNACKNOWLEDGE, Meaning
+from console.incident_words import Meaning, of_answer, of_note, of_unanswer
 from console.wake import push
 from detectors.models import Incident
 
@@ -42,8 +43,8 @@ class Act:
 @permission_required(MAY_ANSWER, raise_exception=True)
 def answer(request: HttpRequest, uuid: UUID) -> HttpResponse:
     """GET: what it means. POST: somebody is at it (400 unusable, 409 it has changed)."""
-    act = Act("Say that you are at it?", "I am at it", ACKNOWLEDGE)
-    return _answered(request, uuid, act, acknowledge, "You are at it. Everybody sees that.")
+    act = Act(_("Say that you are at it?"), _("I am at it"), of_answer())
+    return _answered(request, uuid, act, acknowledge, _("You are at it. Everybody sees that."))
 
 
 @never_cache
@@ -52,8 +53,8 @@ def answer(request: HttpRequest, uuid: UUID) -> HttpResponse:
 @permission_required(MAY_ANSWER, raise_exception=True)
 def unanswer(request: HttpRequest, uuid: UUID) -> HttpResponse:
     """GET: what it means. POST: nobody is at it any more (400 unusable, 409 it has changed)."""
-    act = Act("Take back that somebody is at it?", "Take it back", UNACKNOWLEDGE)
-    return _answered(request, uuid, act, unacknowledge, "Nobody is at it any more.")
+    act = Act(_("Take back that somebody is at it?"), _("Take it back"), of_unanswer())
+    return _answered(request, uuid, act, unacknowledge, _("Nobody is at it any more."))
 
 
 @never_cache
@@ -62,7 +63,7 @@ def unanswer(request: HttpRequest, uuid: UUID) -> HttpResponse:
 @permission_required(MAY_NOTE, raise_exception=True)
 def note(request: HttpRequest, uuid: UUID) -> HttpResponse:
     """GET: the form. POST: the remark stands (400 unusable, 409 others were writing)."""
-    incident, act = the_incident(uuid), Act("Remark on the incident", "Add the remark", NOTE)
+    incident, act = the_incident(uuid), Act(_("Remark on the incident"), _("Add the remark"), of_note())
     form = NoteForm(request.POST if request.method == "POST" else None)
     if request.method != "POST":
         return act_page(request, incident, act, form)
@@ -72,7 +73,7 @@ def note(request: HttpRequest, uuid: UUID) -> HttpResponse:
         add_note(incident, form.cleaned_data["text"], actor_of(request), timezone.now())
     except Refusal as refusal:
         return act_page(request, incident, act, form, status_of(refusal), str(refusal))
-    return done(request, incident, "Your remark stands.")
+    return done(request, incident, _("Your remark stands."))
 
 
 def _answered(request: HttpRequest, uuid: UUID, act: Act, does: Callable[..., Incident], said: str) -> HttpResponse:
@@ -94,7 +95,7 @@ def the_incident(uuid: UUID) -> Incident:
     """The incident; 404 when there is none."""
     found = incident_of(uuid)
     if found is None:
-        raise Http404("There is no such incident.")
+        raise Http404(_("There is no such incident."))
     return found
 
 

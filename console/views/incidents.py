@@ -7,6 +7,7 @@ from uuid import UUID
 
 from django.contrib.auth.decorators import login_required
 from django.http import Http404, HttpRequest, HttpResponse
+from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
 from console.asking import Asked
@@ -44,7 +45,7 @@ def incident(request: HttpRequest, uuid: UUID) -> HttpResponse:
     """Everything about one incident, and what may be done about it."""
     found = incident_of(uuid)
     if found is None:
-        raise Http404("There is no such incident.")
+        raise Http404(_("There is no such incident."))
     asked = asked_about(request, uuid)
     return page(request, "console/incident.html", INCIDENT, asked, incident=found)
 

@@ -6,6 +6,7 @@ from django.contrib.auth.decorators import login_required, permission_required
 from django.db.models import Count
 from django.http import Http404, HttpRequest, HttpResponse
 from django.utils import timezone
+from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
 
@@ -42,15 +43,15 @@ def join(request: HttpRequest, uuid: UUID) -> HttpResponse:
     key, version = form.cleaned_data["target"]
     target = Incident.objects.select_related("cluster").filter(pk=key).first()
     if target is None:
-        return _which(request, incident, form, 400, "There is no such incident.")
+        return _which(request, incident, form, 400, _("There is no such incident."))
     try:
         if "confirmed" in request.POST:
             merge((incident.pk, form.cleaned_data["version"]), (key, version), _choosing(request, form))
-            return done(request, target, "They are one incident now.")
+            return done(request, target, _("They are one incident now."))
     except Refusal as refusal:
         return _which(request, the_incident(uuid), form, status_of(refusal), str(refusal))
     meaning = of_merge(incident, target, timezone.now())
-    act = Act("Join this incident into another one?", "Join them", care="careful", meaning=meaning)
+    act = Act(_("Join this incident into another one?"), _("Join them"), care="careful", meaning=meaning)
     return act_page(request, incident, act, form, confirming=True, target=target)
 
 
@@ -71,15 +72,16 @@ def part(request: HttpRequest, uuid: UUID) -> HttpResponse:
         if "confirmed" in request.POST:
             seen = (incident.pk, form.cleaned_data["version"])
             choice = split(seen, keys, fingerprints, _choosing(request, form))
-            return done(request, choice.target, "This is an incident of its own now.")
+            return done(request, choice.target, _("This is an incident of its own now."))
     except Refusal as refusal:
         return _what(request, the_incident(uuid), form, status_of(refusal), str(refusal))
     standing = Verdict.objects.filter(incident=incident, newer=None).only("fingerprint", "happened_at")
     moved = [one for one in standing if one.pk in keys or one.fingerprint in fingerprints]
     if not moved or len(moved) == standing.count():
-        return _what(request, incident, form, 400, "Choose some of the attempts: one must go, and one must stay.")
+        unclear = _("Choose some of the attempts: one must go, and one must stay.")
+        return _what(request, incident, form, 400, unclear)
     meaning = of_split(incident, moved, timezone.now())
-    act = Act("Split this incident in two?", "Split it", care="careful", meaning=meaning)
+    act = Act(_("Split this incident in two?"), _("Split it"), care="careful", meaning=meaning)
     return act_page(request, incident, act, form, confirming=True, chosen=shown(keys), fingerprints=fingerprints)
 
 
@@ -91,9 +93,9 @@ def take_back(request: HttpRequest, choice: UUID) -> HttpResponse:
     """GET: what it would mean. POST: a split or a merge is taken back (400 unusable, 409 it has changed)."""
     row = IncidentChoice.objects.select_related("source__cluster", "target__cluster").filter(uuid=choice).first()
     if row is None:
-        raise Http404("There is no such choice.")
+        raise Http404(_("There is no such choice."))
     target = row.target
-    act = Act("Take this back?", "Take it back", care="careful", meaning=of_undo(row))
+    act = Act(_("Take this back?"), _("Take it back"), care="careful", meaning=of_undo(row))
     form = SeenIncidentForm(request.POST if request.method == "POST" else None)
     if request.method != "POST":
         return act_page(request, target, act, form, choice=row)
@@ -103,7 +105,7 @@ def take_back(request: HttpRequest, choice: UUID) -> HttpResponse:
         undo(row, form.cleaned_data["version"], _choosing(request, form))
     except Refusal as refusal:
         return act_page(request, target, act, form, status_of(refusal), str(refusal), choice=row)
-    return done(request, row.source, "It was taken back.")
+    return done(request, row.source, _("It was taken back."))
 
 
 def _choosing(request: HttpRequest, form: SeenIncidentForm) -> Choosing:
@@ -121,7 +123,7 @@ def _which(
     lines = incident_lines(
         list(others.select_related("cluster").order_by("-last_seen_at")[:OFFERED]), timezone.now()
     )
-    act = Act("Join the incident into which other one?", "See what that means")
+    act = Act(_("Join the incident into which other one?"), _("See what that means"))
     more = {"lines": lines, "q": words, "offered": OFFERED}
     return act_page(request, incident, act, form, status, refusal, **more)
 
@@ -136,7 +138,7 @@ def _what(
     marks = standing.values("fingerprint").annotate(number=Count("pk")).order_by("-number", "fingerprint")[:OFFERED]
     named = {one["fingerprint"]: one["number"] for one in marks if one["fingerprint"]}
     firsts = dict(standing.filter(fingerprint__in=named).values_list("fingerprint", "sentence").order_by("pk"))
-    act = Act("Which attempts are an incident of their own?", "See what that means")
+    act = Act(_("Which attempts are an incident of their own?"), _("See what that means"))
     more = {
         "members": members_of(incident, max(1, number)),
         "marks": [(mark, firsts.get(mark, ""), many) for mark, many in named.items()] if len(named) > 1 else [],

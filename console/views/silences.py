@@ -9,6 +9,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_safe
 
@@ -19,7 +20,7 @@ from console.answering import actor_of, status_of
 from console.contexts.incidents import MAY_END_SILENCE, MAY_SILENCE
 from console.incident_forms import PlainReasonForm, SilenceForm
 from console.incident_page import incident_of
-from console.incident_words import SILENCE
+from console.incident_words import of_silence
 from console.returning import way_back
 from console.silence_list import covered_by
 from console.views.asked import asked_of, page
@@ -50,20 +51,26 @@ def new(request: HttpRequest) -> HttpResponse:
     said, now = form.cleaned_data, timezone.now()
     cluster = Cluster.objects.filter(name=said["cluster"]).first()
     if cluster is None:
-        return _form(request, form, 400, "There is no cluster of that name.")
+        return _form(request, form, 400, _("There is no cluster of that name."))
     asked: dict[str, Any] = {"owner": said["owner"], "reason": said["reason"], "until": form.ends_at(now)}
     try:
         if "confirmed" in request.POST:
             row = silence(cluster, form.named(), **asked, actor=actor_of(request), now=now)
             push()
-            messages.success(
-                request, f"Nobody is told of {row.what} on {cluster.name} until {row.until:%d %b %H:%M} UTC."
-            )
+            names = {"what": row.what, "cluster": cluster.name, "time": f"{row.until:%d %b %H:%M}"}
+            messages.success(request, _("Nobody is told of %(what)s on %(cluster)s until %(time)s UTC.") % names)
             return redirect(way_back(request, reverse("silences")))
         would = checked_silence(cluster, form.named(), **asked, now=now)
     except Refusal as refusal:
         return _form(request, form, status_of(refusal), str(refusal))
-    context = {"form": form, "row": would, "covered": covered_by(would), "effects": SILENCE, "now": now}
+    context = {
+        "form": form,
+        "row": would,
+        "until": f"{would.until:%Y-%m-%dT%H:%M:%S}",
+        "covered": covered_by(would),
+        "effects": of_silence(),
+        "now": now,
+    }
     return render(request, "console/silence_confirm.html", context)
 
 
@@ -75,14 +82,15 @@ def end(request: HttpRequest, uuid: UUID) -> HttpResponse:
     """GET: what it would mean. POST: people are told again (400 unusable, 409 it is over already)."""
     row = Silence.objects.select_related("cluster").filter(uuid=uuid).first()
     if row is None:
-        raise Http404("There is no such silence.")
+        raise Http404(_("There is no such silence."))
     form, status, refusal = PlainReasonForm(request.POST if request.method == "POST" else None), 200, ""
     if request.method == "POST":
         try:
             if form.is_valid():
                 end_silence(row, form.cleaned_data["reason"], actor_of(request), timezone.now())
                 push()
-                messages.success(request, f"People are told of {row.what} on {row.cluster.name} again.")
+                names = {"what": row.what, "cluster": row.cluster.name}
+                messages.success(request, _("People are told of %(what)s on %(cluster)s again.") % names)
                 return redirect(way_back(request, reverse("silences")))
             status = 400
         except Refusal as error:
