@@ -6,10 +6,11 @@ from datetime import datetime
 from typing import Any
 
 from django.db.models import QuerySet
+from django.utils.translation import gettext as _
 
 from advisor_api.acting import acting_on
-from advisor_api.deciding import left_out
-from advisor_api.gates import may_act
+from advisor_api.deciding import NAMING
+from advisor_api.gates import WAITS_FOR_APPROVAL, may_act
 from advisor_api.models import Advice
 from advisor_api.policy.advice_state import MOVES, AdviceState
 from advisor_api.policy.operation import Operation
@@ -52,6 +53,11 @@ class AdviceLine:
     may: bool | None = None
     why: str = ""
     rules: tuple[RuleSaid, ...] = ()
+
+    @property
+    def still_closed(self) -> str:
+        """Why it would not be acted on after a yes either; empty when a yes is all that it wants."""
+        return "" if self.may or self.why == WAITS_FOR_APPROVAL else self.why
 
     @property
     def mark(self) -> str:
@@ -101,27 +107,43 @@ def excluded_on(job: Job) -> dict[int, list[str]]:
 
 def advice_sentence(advice: Advice) -> str:
     """`Restart 12345-0 without n03, because …`. Reads `advice.attempt.job`."""
-    label, without = advice.attempt.label, left_out(advice)
-    what = {
-        Operation.RESTART: f"Restart {label}{without or ' on the nodes it gets'}",
-        Operation.TERMINATE: f"Stop {label}",
-        Operation.RELEASE: f"Release the held job {label}",
-        Operation.WAIT: f"A person should look at {label}",
+    said = {
+        Operation.RESTART: _("Restart %(attempt)s%(without)s, because %(because)s")
+        if without(advice)
+        else _("Restart %(attempt)s on the nodes it gets, because %(because)s"),
+        Operation.TERMINATE: _("Stop %(attempt)s, because %(because)s"),
+        Operation.RELEASE: _("Release the held job %(attempt)s, because %(because)s"),
+        Operation.WAIT: _("A person should look at %(attempt)s, because %(because)s"),
     }[Operation(advice.operation)]
-    return f"{what}, because {advice.because}"
+    return said % {"attempt": advice.attempt.label, "without": without(advice), "because": advice.because}
+
+
+def without(advice: Advice) -> str:
+    """` without n03`, or `, still without n03` when an earlier failure is the reason; empty without any node."""
+    nodes = {"nodes": ", ".join(str(node) for node in advice.excluded_nodes)}
+    if not nodes["nodes"]:
+        return ""
+    return (_(" without %(nodes)s") if advice.rule in NAMING else _(", still without %(nodes)s")) % nodes
 
 
 def effect_sentence(line: AdviceLine) -> str:
     """What a yes would do to the job, in words."""
-    number, nodes = line.job.number, ", ".join(str(node) for node in line.advice.excluded_nodes)
-    return {
-        Operation.RESTART: f"The controller requeues and holds job {number}"
-        + (f", leaves out {nodes} for it" if nodes else "")
-        + ", and releases it. It starts again from its last checkpoint.",
-        Operation.TERMINATE: f"The controller cancels job {number}. It is not started again.",
-        Operation.RELEASE: f"The controller releases the hold of job {number}.",
-        Operation.WAIT: "Nothing is sent to the scheduler: this advice only asks a person to look.",
+    names = {"number": line.job.number, "nodes": ", ".join(str(node) for node in line.advice.excluded_nodes)}
+    said = {
+        Operation.RESTART: _(
+            "The controller requeues and holds job %(number)s, leaves out %(nodes)s for it, and releases it. "
+            "It starts again from its last checkpoint."
+        )
+        if names["nodes"]
+        else _(
+            "The controller requeues and holds job %(number)s, and releases it. It starts again from its last "
+            "checkpoint."
+        ),
+        Operation.TERMINATE: _("The controller cancels job %(number)s. It is not started again."),
+        Operation.RELEASE: _("The controller releases the hold of job %(number)s."),
+        Operation.WAIT: _("Nothing is sent to the scheduler: this advice only asks a person to look."),
     }[line.operation]
+    return said % names
 
 
 def rules_said(trace: Any) -> tuple[RuleSaid, ...]:
@@ -146,7 +168,9 @@ def _rule(entry: Mapping[str, Any]) -> RuleSaid:
 
 def _input(name: str, value: Any) -> tuple[str, str]:
     """`exclude confidence of the policy` and `80 %`: what a rule looked at, in words."""
-    said = f"{spoken(name)} of the policy" if name.startswith("policy.") else spoken(name)
+    said = spoken(name)
+    if name.startswith("policy."):
+        said = _("%(name)s of the policy") % {"name": said}
     if isinstance(value, list | Mapping):
         return said, _value(value)
     return said, spoken(value) if name in OF_A_LIST else with_unit(value, name)
@@ -161,14 +185,17 @@ def _turn(wins_if: Any) -> str:
 def _value(value: Any) -> str:
     """A value of a fact in words: yes and no, the names of nodes, or what it is."""
     if isinstance(value, bool):
-        return "yes" if value else "no"
+        return _("yes") if value else _("no")
     if isinstance(value, list):
-        return ", ".join(_value(one) for one in value) or "none"
+        return ", ".join(_value(one) for one in value) or _("none")
     if isinstance(value, Mapping):
         name = str(value.get("host") or value.get("node") or "")
+        if value.get("drained"):
+            name = _("%(node)s (drained)") % {"node": name}
         sure = value.get("confidence")
-        drained = " (drained)" if value.get("drained") else ""
-        return f"{name}{drained} ({sure:.2f} sure)" if isinstance(sure, int | float) else f"{name}{drained}"
+        if isinstance(sure, int | float):
+            return _("%(node)s (%(share)s sure)") % {"node": name, "share": f"{sure:.2f}"}
+        return name
     return str(value)
 
 

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from django.db import transaction
+from django.utils.translation import gettext as _
 
 from advisor_api.models import Advice, Pause
 from advisor_api.pausing import covers, pause
@@ -36,14 +37,15 @@ def hold_step(
             Advice.objects.filter(attempt=there.attempt_id).order_by("-generation").values_list("pk", flat=True)
         )
         if generation_seen != there.generation or newest[0] != there.pk:
-            raise Stale("There is newer advice on this attempt since you looked; nothing was held by you.")
+            raise Stale(_("There is newer advice on this attempt since you looked; nothing was held by you."))
         if refusal := over(there, now):
-            raise Stale(f"{refusal} Nothing was held by you.")
+            raise Stale(_("%(refusal)s Nothing was held by you.") % {"refusal": refusal})
         if until > there.expires_at:
-            raise Bad(
-                f"The advice itself ends at {_moment(there.expires_at)}: hold it until then at most. To have "
-                "nothing done to the job for longer, pause the job."
+            too_long = _(
+                "The advice itself ends at %(time)s: hold it until then at most. To have nothing done to the job "
+                "for longer, pause the job."
             )
+            raise Bad(too_long % {"time": _moment(there.expires_at)})
         job = advice.attempt.job
         return pause(
             job.cluster, "job", str(job.number), reason=reason, until=until, actor=actor, now=now, seen=seen
@@ -53,9 +55,11 @@ def hold_step(
 def over(advice: Advice, now: datetime) -> str:
     """Why there is nothing left to hold, or `""`."""
     state = AdviceState(advice.state)
+    if state is AdviceState.AWAITING_APPROVAL:
+        return ""
     if state is not AdviceState.PENDING:
-        return f"This step is {state.label.lower()} already." if state is not AdviceState.AWAITING_APPROVAL else ""
-    return "" if advice.expires_at > now else "This step has expired."
+        return _("This step is %(state)s already.") % {"state": _(state.label).lower()}
+    return "" if advice.expires_at > now else _("This step has expired.")
 
 
 def holding(advice: Advice, pauses: Sequence[Pause]) -> Pause | None:
@@ -65,29 +69,43 @@ def holding(advice: Advice, pauses: Sequence[Pause]) -> Pause | None:
 
 def what_holding_means(line: AdviceLine) -> list[str]:
     """What will happen to the job, in words that a person can say yes or no to."""
-    label, ends_at = line.advice.attempt.label, _moment(line.advice.expires_at)
-    begun = _begun(line)
+    names = {
+        "attempt": line.advice.attempt.label,
+        "number": line.job.number,
+        "time": _moment(line.advice.expires_at),
+    }
     first = (
-        f"{label} is in the queue already, held by us. It is let go when its hold ends, all the same."
-        if begun
-        else f"The controller begins nothing on job {line.job.number}: {label} stays as it is now."
+        _("%(attempt)s is in the queue already, held by us. It is let go when its hold ends, all the same.")
+        if _begun(line)
+        else _("The controller begins nothing on job %(number)s: %(attempt)s stays as it is now.")
+    )
+    latest = _(
+        "The hold ends at %(time)s at the latest: the advice itself ends then, and is not carried out any more. "
+        "Restart or stop the job yourself if it needs that. What Rekindle advises anew after that is not held."
     )
     return [
-        first,
-        "Rekindle goes on to watch the job and to advise.",
-        f"The hold ends at {ends_at} at the latest: the advice itself ends then, and is not carried out any more. "
-        "Restart or stop the job yourself if it needs that. What Rekindle advises anew after that is not held.",
-        "If the hold ends earlier, by the end that you choose or because you take it back, the step is carried out "
-        "then.",
+        first % names,
+        _("Rekindle goes on to watch the job and to advise."),
+        latest % names,
+        _(
+            "If the hold ends earlier, by the end that you choose or because you take it back, the step is carried "
+            "out then."
+        ),
     ]
 
 
 def what_was_held(line: AdviceLine, until: datetime) -> str:
     """Until when, and what happens then."""
-    label, ends_at = line.advice.attempt.label, _moment(line.advice.expires_at)
+    names = {
+        "attempt": line.advice.attempt.label,
+        "until": _moment(until),
+        "end": _moment(line.advice.expires_at),
+    }
     if until >= line.advice.expires_at:
-        return f"{label} is held until {ends_at}. The advice itself ends then, and is not carried out any more."
-    return f"{label} is held until {_moment(until)}. Then the step is carried out, until {ends_at} at the latest."
+        said = _("%(attempt)s is held until %(end)s. The advice itself ends then, and is not carried out any more.")
+    else:
+        said = _("%(attempt)s is held until %(until)s. Then the step is carried out, until %(end)s at the latest.")
+    return said % names
 
 
 def _begun(line: AdviceLine) -> bool:

@@ -2,19 +2,19 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+
+from django.utils.translation import gettext as _
 
 from advisor_api.deciding import NAMING
+from advisor_api.models import Advice
 from advisor_api.policy.advice_state import AdviceState
 from advisor_api.policy.operation import Operation
 from audit.models import AuditEvent
-from console.advice_lines import AdviceLine, advice_sentence
+from console.advice_lines import AdviceLine, without
 from console.recovery import sequence_of
 from detectors.models import Verdict
 from workloads.mode import Mode
 from workloads.models import Attempt
-
-NOTHING = "Nothing."
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ def in_short(
     """Of the newest attempt that was judged; none when there was none. `alone` is by attempt index."""
     for attempt in reversed(attempts):
         verdict = verdicts.get(attempt.pk)
-        happened = f"Attempt {attempt.index}: {verdict.sentence.rstrip('.')}." if verdict else ""
+        happened = _happened(attempt, verdict) if verdict else ""
         line = next((line for line in reversed(lines) if line.advice.attempt_id == attempt.pk), None)
         if line is not None:
             done, left = _of_advice(line)
@@ -44,60 +44,87 @@ def in_short(
             return InShort(happened, done, left, line.advice.pk if waits else None)
         if event := alone.get(attempt.index):
             because = str((event.payload or {}).get("because") or event.sentence).rstrip(".")
-            return InShort(happened, f"Rekindle left it alone: {because}.", NOTHING)
+            return InShort(happened, _("Rekindle left it alone: %(because)s.") % {"because": because}, _nothing())
     return None
 
 
+def _happened(attempt: Attempt, verdict: Verdict) -> str:
+    names = {"number": attempt.index, "verdict": verdict.sentence.rstrip(".")}
+    return _("Attempt %(number)s: %(verdict)s.") % names
+
+
 def _of_advice(line: AdviceLine) -> tuple[str, str]:
-    advice, said = line.advice, line.sentence
+    advice, names = line.advice, {"said": line.sentence}
     if line.state is AdviceState.AWAITING_APPROVAL:
-        return f"Rekindle waits for a yes or no: {said}.", f"Decide before {_clock(advice.expires_at)}."
+        waits = _("Rekindle waits for a yes or no: %(said)s.") % names
+        return waits, _("Decide before %(time)s.") % {"time": f"{advice.expires_at:%H:%M:%S} UTC"}
     if line.operation is Operation.WAIT and advice.rule == "early_warning":
-        told = ", ".join(str(node) for node in advice.excluded_nodes) or "its nodes"
-        return f"Rekindle lets it train: {said}.", f"Nothing for this job. Have {told} looked at."
+        told = ", ".join(str(node) for node in advice.excluded_nodes)
+        return _("Rekindle lets it train: %(said)s.") % names, _have_looked_at(told or _("its nodes"))
     if line.operation is Operation.WAIT:
-        return f"Rekindle asks a person: {said}.", "Look at the evidence below, and restart or stop it yourself."
+        by_person = _("Look at the evidence below, and restart or stop it yourself.")
+        return _("Rekindle asks a person: %(said)s.") % names, by_person
     if line.state is AdviceState.CONVERGED:
         return _carried_out(line)
-    by_hand = f"{_verb(line)} it yourself if you agree."
     if line.state is AdviceState.ABANDONED:
-        tried = "advised" if advice.mode_at_decision != Mode.MONITOR else "would have done"
-        return f"Rekindle {tried} this: {said}. It is over: {_small(line.reason.label)}.", by_hand
+        names |= {"why": _small(_(line.reason.label))}
+        if advice.mode_at_decision != Mode.MONITOR:
+            return _("Rekindle advised this: %(said)s. It is over: %(why)s.") % names, _by_hand(line)
+        return _("Rekindle would have done this: %(said)s. It is over: %(why)s.") % names, _by_hand(line)
     if line.may:
-        return f"Rekindle is about to do this: {said}.", "Nothing: the outcome shows here."
-    return f"Rekindle would do this: {said}. It does nothing, because {line.why.rstrip('.')}.", by_hand
+        return _("Rekindle is about to do this: %(said)s.") % names, _("Nothing: the outcome shows here.")
+    names |= {"why": line.why.rstrip(".")}
+    return _("Rekindle would do this: %(said)s. It does nothing, because %(why)s.") % names, _by_hand(line)
 
 
 def _carried_out(line: AdviceLine) -> tuple[str, str]:
     advice = line.advice
+    names = {"attempt": advice.attempt.label, "without": without(advice), "because": advice.because}
+    if line.operation is Operation.TERMINATE:
+        stopped = _("Rekindle stopped it, because %(because)s.") % names
+        return stopped, _("Its owner has to mend the cause and submit it again.")
     if line.operation is not Operation.RESTART:
-        past = {Operation.TERMINATE: "stopped it", Operation.RELEASE: "released it"}[line.operation]
-        todo = "Its owner has to mend the cause and submit it again." if past == "stopped it" else NOTHING
-        return f"Rekindle {past}, because {advice.because}.", todo
+        return _("Rekindle released it, because %(because)s.") % names, _nothing()
+    names["outcome"], left = _outcome(advice)
+    if names["without"]:
+        return _("Rekindle restarted %(attempt)s%(without)s, because %(because)s; %(outcome)s.") % names, left
+    return _("Rekindle restarted %(attempt)s on the nodes it gets, because %(because)s; %(outcome)s.") % names, left
+
+
+def _outcome(advice: Advice) -> tuple[str, str]:
+    """What came of a restart, and what is left to do."""
     sequence = sequence_of(advice)
-    outcome, left = "it waits for nodes", "Nothing: the outcome shows here."
-    if sequence is not None:
-        if sequence.completed_at:
-            outcome, left = "it trained on from its checkpoint and completed", NOTHING
-        elif sequence.resumed_at:
-            outcome, left = "it trains again, beyond the step where it had stopped", NOTHING
-        elif sequence.closed_at:
-            outcome, left = "it made no new step", "Look at what came of it in the events below."
-        elif sequence.restarted_at:
-            outcome = "it runs again, and has not yet made a step beyond the last one"
-    blamed = [str(node) for node in advice.excluded_nodes if advice.rule in NAMING]
-    if blamed and left == NOTHING:
-        left = f"Nothing for this job. Have {', '.join(blamed)} looked at."
-    how = _small(advice_sentence(advice)).replace("restart ", "restarted ", 1)
-    return f"Rekindle {how}; {outcome}.", left
+    shows = _("Nothing: the outcome shows here.")
+    blamed = ", ".join(str(node) for node in advice.excluded_nodes if advice.rule in NAMING)
+    if sequence is None:
+        return _("it waits for nodes"), shows
+    if sequence.completed_at:
+        done = _("it trained on from its checkpoint and completed")
+        return done, _have_looked_at(blamed) if blamed else _nothing()
+    if sequence.resumed_at:
+        trains = _("it trains again, beyond the step where it had stopped")
+        return trains, _have_looked_at(blamed) if blamed else _nothing()
+    if sequence.closed_at:
+        return _("it made no new step"), _("Look at what came of it in the events below.")
+    if sequence.restarted_at:
+        return _("it runs again, and has not yet made a step beyond the last one"), shows
+    return _("it waits for nodes"), shows
 
 
-def _verb(line: AdviceLine) -> str:
-    return {Operation.RESTART: "Restart", Operation.TERMINATE: "Stop", Operation.RELEASE: "Release"}[line.operation]
+def _nothing() -> str:
+    return _("Nothing.")
 
 
-def _clock(at: datetime) -> str:
-    return f"{at:%H:%M:%S} UTC"
+def _have_looked_at(nodes: str) -> str:
+    return _("Nothing for this job. Have %(nodes)s looked at.") % {"nodes": nodes}
+
+
+def _by_hand(line: AdviceLine) -> str:
+    return {
+        Operation.RESTART: _("Restart it yourself if you agree."),
+        Operation.TERMINATE: _("Stop it yourself if you agree."),
+        Operation.RELEASE: _("Release it yourself if you agree."),
+    }[line.operation]
 
 
 def _small(text: str) -> str:

@@ -9,13 +9,13 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from django.db.models import Max
+from django.utils.translation import gettext as _
 
-from advisor_api.deciding import left_out
 from advisor_api.models import Advice, ControllerLease, Exclusion, Pause
 from advisor_api.pausing import covers
 from advisor_api.policy.advice_state import AdviceState
 from advisor_api.policy.operation import Operation
-from console.advice_lines import AdviceLine, advice_to_come
+from console.advice_lines import AdviceLine, advice_to_come, without
 from console.pause_words import name_of
 from console.recovery import sequence_of
 from detectors.models import Verdict
@@ -88,15 +88,16 @@ def next_steps(now: datetime) -> tuple[list[NextStep], int]:
 
 def step_sentence(line: AdviceLine) -> str:
     """What the controller does about one advice, in words."""
-    label, without = line.advice.attempt.label, left_out(line.advice)
     sequence = sequence_of(line.advice)
     if line.operation is Operation.TERMINATE:
-        return f"Stop {label}"
-    if line.operation is Operation.RELEASE:
-        return f"Release the held job {label}"
-    if sequence is not None and sequence.commanded_at is not None:
-        return f"Let {label} start again{without}: it waits in the queue already"
-    return f"Put {label} back into the queue and start it again{without}"
+        said = _("Stop %(attempt)s")
+    elif line.operation is Operation.RELEASE:
+        said = _("Release the held job %(attempt)s")
+    elif sequence is not None and sequence.commanded_at is not None:
+        said = _("Let %(attempt)s start again%(without)s: it waits in the queue already")
+    else:
+        said = _("Put %(attempt)s back into the queue and start it again%(without)s")
+    return said % {"attempt": line.advice.attempt.label, "without": without(line.advice)}
 
 
 def _of_advice(now: datetime, pauses: list[Pause], leased: set[int]) -> Iterator[NextStep]:
@@ -105,13 +106,10 @@ def _of_advice(now: datetime, pauses: list[Pause], leased: set[int]) -> Iterator
         if line.operation is Operation.WAIT:
             continue
         if line.state is AdviceState.AWAITING_APPROVAL:
-            said = (
-                f"Nobody has answered whether to {_verb(line)} {advice.attempt.label}: then nothing is done to it"
-            )
-            yield NextStep(StepKind.ANSWER, job.cluster, said, advice.expires_at, job, advice)
+            yield NextStep(StepKind.ANSWER, job.cluster, _unanswered(line), advice.expires_at, job, advice)
         elif line.may:
             later = advice.not_before > now
-            note = "" if job.cluster_id in leased else "No controller is connected: it waits for one."
+            note = "" if job.cluster_id in leased else _("No controller is connected: it waits for one.")
             at = advice.not_before if later else None
             kind = StepKind(line.operation.value)
             yield NextStep(
@@ -119,8 +117,12 @@ def _of_advice(now: datetime, pauses: list[Pause], leased: set[int]) -> Iterator
             )
         elif (pause := _pause_of(job, pauses)) is not None:
             over = pause.until >= advice.expires_at
-            then = "and given up then, as the advice ends" if over else "until then"
-            said = f"{step_sentence(line)}: held {then}"
+            held = (
+                _("%(step)s: held and given up then, as the advice ends")
+                if over
+                else _("%(step)s: held until then")
+            )
+            said = held % {"step": step_sentence(line)}
             note = f"{pause.owner}: {pause.reason}"
             yield NextStep(
                 StepKind.HELD,
@@ -139,7 +141,8 @@ def _of_decisions(now: datetime) -> Iterator[NextStep]:
     waiting = Verdict.objects.filter(decide_due_at__gt=now).order_by("decide_due_at").defer("body")
     for verdict in waiting.select_related("attempt__job__cluster")[:READ]:
         job = verdict.attempt.job
-        said = f"Decide again on {verdict.attempt.label}: {verdict.sentence.rstrip('.')}"
+        names = {"attempt": verdict.attempt.label, "verdict": verdict.sentence.rstrip(".")}
+        said = _("Decide again on %(attempt)s: %(verdict)s") % names
         yield NextStep(StepKind.DECISION, job.cluster, said, verdict.decide_due_at, job)
 
 
@@ -149,14 +152,15 @@ def _of_nodes(now: datetime) -> Iterator[NextStep]:
     ending = list(holding.annotate(last=Max("until")).filter(last__lte=now + SOON).order_by("last")[:READ])
     clusters = Cluster.objects.in_bulk({row["cluster"] for row in ending}) if ending else {}
     for row in ending:
-        said = f"{row['node']} is not left out any more"
+        said = _("%(node)s is not left out any more") % {"node": row["node"]}
         yield NextStep(StepKind.NODE, clusters[row["cluster"]], said, row["last"], node=row["node"])
 
 
 def _of_pauses(now: datetime, pauses: Iterable[Pause]) -> Iterator[NextStep]:
     for pause in pauses:
         if pause.until <= now + TODAY:
-            said = f"Rekindle goes on with {name_of(pause.scope, pause.value, pause.cluster.name)}"
+            what = name_of(pause.scope, pause.value, pause.cluster.name)
+            said = _("Rekindle goes on with %(what)s") % {"what": what}
             note = f"{pause.owner}: {pause.reason}"
             yield NextStep(StepKind.PAUSE, pause.cluster, said, pause.until, pause=pause, note=note)
 
@@ -165,5 +169,6 @@ def _pause_of(job: Job, pauses: Iterable[Pause]) -> Pause | None:
     return next((one for one in pauses if one.cluster_id == job.cluster_id and covers(one, job)), None)
 
 
-def _verb(line: AdviceLine) -> str:
-    return line.operation.label.lower()
+def _unanswered(line: AdviceLine) -> str:
+    said = _("Nobody has answered whether to %(deed)s %(attempt)s: then nothing is done to it")
+    return said % {"deed": _(line.operation.label).lower(), "attempt": line.advice.attempt.label}

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from django.db.models import QuerySet
+from django.utils.translation import gettext as _
 
 from advisor_api.models import Advice, Sequence
 from workloads.mode import Mode
@@ -30,19 +31,19 @@ def open_recoveries() -> QuerySet[Sequence]:
 def stations_of(sequence: Sequence) -> tuple[Station, ...]:
     """From the failure to the end of the training. A restart is not a recovery: three outcomes, three stations."""
     named = (
-        ("Failed", sequence.happened_at),
-        ("Detected", sequence.detected_at),
-        ("Advised", sequence.advised_at),
-        ("Command done", sequence.commanded_at),
-        ("Allocation restarted", sequence.restarted_at),
-        ("Progress resumed", sequence.resumed_at),
-        ("Training completed", sequence.completed_at),
+        (_("Failed"), sequence.happened_at),
+        (_("Detected"), sequence.detected_at),
+        (_("Advised"), sequence.advised_at),
+        (_("Command done"), sequence.commanded_at),
+        (_("Allocation restarted"), sequence.restarted_at),
+        (_("Progress resumed"), sequence.resumed_at),
+        (_("Training completed"), sequence.completed_at),
     )
     stations: list[Station] = []
     last: datetime | None = None
-    missing = "not reached" if sequence.closed_at else "not yet"
+    missing = _("not reached") if sequence.closed_at else _("not yet")
     if sequence.advice.mode_at_decision == Mode.MONITOR:
-        missing = "not in monitor mode"
+        missing = _("not in monitor mode")
     for name, at in named:
         took = max(at - last, timedelta()) if at is not None and last is not None else None
         stations.append(Station(name, at, took, missing))

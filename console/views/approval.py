@@ -6,6 +6,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
 
@@ -17,7 +18,7 @@ from console.forms import DecisionForm
 from console.returning import way_back
 from console.wake import push
 
-DECISIONS = {"approve": (approve, "approved"), "reject": (reject, "rejected")}
+DECISIONS = {"approve": approve, "reject": reject}
 
 
 @never_cache
@@ -29,22 +30,31 @@ def decide(request: HttpRequest, advice: int) -> HttpResponse:
     now = timezone.now()
     line = advice_by_key(advice, now)
     if line is None:
-        raise Http404("There is no such advice.")
+        raise Http404(_("There is no such advice."))
     form = DecisionForm(request.POST if request.method == "POST" else None)
     if request.method != "POST":
         return _page(request, line, form)
     if not form.is_valid():
         return _page(request, line, form, 400)
-    act, done = DECISIONS[form.cleaned_data["decision"]]
-    actor = actor_of(request)
+    actor, decision = actor_of(request), form.cleaned_data["decision"]
+    act = DECISIONS[decision]
     try:
         act(line.advice, form.cleaned_data["generation"], form.cleaned_data["reason"], actor, now)
     except Refusal as refusal:
         line = advice_by_key(advice, now) or line
         return _page(request, line, form, status_of(refusal), str(refusal))
     push()
-    messages.success(request, f"You {done} the advice on {line.advice.attempt.label}.")
+    messages.success(request, you_did(decision, line.advice.attempt.label))
     return redirect(way_back(request, reverse("approvals")))
+
+
+def you_did(decision: str, attempts: str) -> str:
+    """What a person is told afterwards. `attempts`: their labels."""
+    approved, rejected = (
+        _("You approved the advice on %(attempts)s."),
+        _("You rejected the advice on %(attempts)s."),
+    )
+    return (approved if decision == "approve" else rejected) % {"attempts": attempts}
 
 
 def _page(

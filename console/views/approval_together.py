@@ -8,6 +8,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
 
@@ -18,7 +19,7 @@ from console.advice_lines import effect_sentence, open_advice
 from console.answering import actor_of
 from console.forms import AnswerForm
 from console.returning import way_back
-from console.views.approval import DECISIONS
+from console.views.approval import DECISIONS, you_did
 from console.wake import push
 
 SHOWN = re.compile(r"([0-9]{1,18}):([0-9]{1,9})")
@@ -35,16 +36,16 @@ def decide_together(request: HttpRequest) -> HttpResponse:
         return _page(request, form)
     if not form.is_valid():
         return _page(request, form, 400)
-    act, done = DECISIONS[form.cleaned_data["decision"]]
+    decision = form.cleaned_data["decision"]
     actor, reason = actor_of(request), form.cleaned_data["reason"]
     try:
-        told = answer_all(_shown(request), act, reason=reason, actor=actor, now=timezone.now())
+        told = answer_all(_shown(request), DECISIONS[decision], reason=reason, actor=actor, now=timezone.now())
     except Bad as refusal:
         return _page(request, form, 400, (Answered("", str(refusal)),))
     push()
     moved = [one.label for one in told if not one.refusal]
     if moved:
-        messages.success(request, f"You {done} the advice on {', '.join(moved)}.")
+        messages.success(request, you_did(decision, ", ".join(moved)))
     refused = tuple(one for one in told if one.refusal)
     if refused:
         return _page(request, form, 409, refused)
@@ -57,7 +58,7 @@ def _shown(request: HttpRequest) -> list[Shown]:
     for text in request.POST.getlist("shown"):
         known = SHOWN.fullmatch(text)
         if known is None:
-            raise Bad("The form does not say which advice was shown; open the page again.")
+            raise Bad(_("The form does not say which advice was shown; open the page again."))
         found.append(Shown(int(known[1]), int(known[2])))
     return found
 

@@ -7,6 +7,7 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.html import format_html
+from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
 
@@ -32,7 +33,7 @@ def hold(request: HttpRequest, advice: int) -> HttpResponse:
     now = timezone.now()
     line = advice_by_key(advice, now)
     if line is None:
-        raise Http404("There is no such advice.")
+        raise Http404(_("There is no such advice."))
     sent = request.POST if request.method == "POST" else None
     form = HoldForm(sent, advice_ends_at=line.advice.expires_at, now=now)
     if request.method != "POST":
@@ -56,7 +57,8 @@ def hold(request: HttpRequest, advice: int) -> HttpResponse:
     push()
     back = reverse("pause-end", args=[line.job.cluster.name, row.pk])
     told = what_was_held(line, row.until)
-    messages.success(request, format_html('{} <a class="alert-link" href="{}">Undo…</a>', told, back))
+    undo = format_html('<a class="alert-link" href="{}">{}</a>', back, _("Undo…"))  # stays English: markup
+    messages.success(request, format_html("{} {}", told, undo))
     return redirect(way_back(request, reverse("overview")))
 
 

@@ -26,6 +26,7 @@ def still(request: HttpRequest) -> HttpResponse:
     kind = KINDS.get(request.GET.get("kind", ""))
     of, mark = request.GET.get("of", ""), request.GET.get("mark", "")
     if kind is None or "\0" in of + mark or len(of) > OF_AT_MOST or len(mark) > MARK_AT_MOST:
+        # stays English: an answer to a script
         return HttpResponse("This is no form.", status=400, content_type="text/plain")
     if kind.permission and not request.user.has_perm(kind.permission):
         return JsonResponse({"sentence": NO_LONGER, "refused": True}, status=403)
