@@ -39,7 +39,7 @@ def hold_step(
         if generation_seen != there.generation or newest[0] != there.pk:
             raise Stale(_("There is newer advice on this attempt since you looked; nothing was held by you."))
         if refusal := over(there, now):
-            raise Stale(_("%(refusal)s Nothing was held by you.") % {"refusal": refusal})
+            raise Stale(f"{refusal} {_('Nothing was held by you.')}")
         if until > there.expires_at:
             too_long = _(
                 "The advice itself ends at %(time)s: hold it until then at most. To have nothing done to the job "
