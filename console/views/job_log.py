@@ -3,6 +3,7 @@
 from django.contrib.auth.decorators import login_required
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
+from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
 from console.asking import Asked
@@ -53,7 +54,7 @@ def log_copy(request: HttpRequest, cluster: str, number: int, epoch: int, excerp
     asked = asked_of(request, cluster, number, epoch)
     found = Excerpt.objects.filter(pk=excerpt, attempt__job=asked.the_job).defer("text").first()
     if found is None:
-        raise Http404("There is no such copy of this job's log.")
+        raise Http404(_("There is no such copy of this job's log."))
     attempt = _attempt(asked, Attempt.objects.values_list("index", flat=True).get(pk=found.attempt_id))
     log = next(log for log in logs_of(attempt) if log.key == log_key(found.stream))
     place = read_place(request.GET)
@@ -63,7 +64,7 @@ def log_copy(request: HttpRequest, cluster: str, number: int, epoch: int, excerp
 def _attempt(asked: Asked, index: int) -> Attempt:
     found = Attempt.objects.filter(job=asked.the_job, index=index).first()
     if found is None:
-        raise Http404("The job has no such attempt.")
+        raise Http404(_("The job has no such attempt."))
     found.job = asked.the_job
     found.job.cluster = asked.the_cluster
     return found

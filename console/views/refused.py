@@ -5,14 +5,16 @@ asked for.
 """
 
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from django.db import InterfaceError, OperationalError
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.functional import Promise
 from django.utils.http import urlencode
+from django.utils.translation import gettext_lazy as _
 
 RETRY_SECONDS = 10
 
@@ -22,29 +24,29 @@ class Way:
     """Where to look instead: an address by its name, and how the link reads."""
 
     name: str
-    words: str
+    words: str | Promise = field(compare=False)
 
 
-JOBS, LOGS = Way("jobs", "Look for it among all jobs"), Way("job", "Go to the job")
-INCIDENTS, NODES = Way("incidents", "See all incidents"), Way("nodes", "Look for it among all nodes")
-CLUSTERS, APPROVALS = Way("clusters", "See all clusters"), Way("approvals", "See what waits for approval")
+JOBS, LOGS = Way("jobs", _("Look for it among all jobs")), Way("job", _("Go to the job"))
+INCIDENTS, NODES = Way("incidents", _("See all incidents")), Way("nodes", _("Look for it among all nodes"))
+CLUSTERS, APPROVALS = Way("clusters", _("See all clusters")), Way("approvals", _("See what waits for approval"))
 WAYS = (
-    ("log-copy", "This copy of a log is not there", LOGS),
-    ("job-log", "This log is not there", LOGS),
-    ("newest-job", "There is no such job", JOBS),
-    ("job", "There is no such job", JOBS),
-    ("incident", "There is no such incident", INCIDENTS),
-    ("node-", "There is no such node", NODES),
-    ("node", "There is no such node", NODES),
-    ("exclusion", "There is no such exclusion", NODES),
-    ("cluster", "There is no such cluster", CLUSTERS),
-    ("pause", "There is no such pause", CLUSTERS),
-    ("approval", "There is no such advice", APPROVALS),
-    ("step", "There is no such advice", APPROVALS),
-    ("notification", "There is no such message", Way("notifications", "See all messages")),
-    ("audit", "There is no such event", Way("audit", "Search the trail")),
-    ("silence", "There is no such silence", Way("silences", "See all silences")),
-    ("view", "There is no such view", Way("views", "See your views")),
+    ("log-copy", _("This copy of a log is not there"), LOGS),
+    ("job-log", _("This log is not there"), LOGS),
+    ("newest-job", _("There is no such job"), JOBS),
+    ("job", _("There is no such job"), JOBS),
+    ("incident", _("There is no such incident"), INCIDENTS),
+    ("node-", _("There is no such node"), NODES),
+    ("node", _("There is no such node"), NODES),
+    ("exclusion", _("There is no such exclusion"), NODES),
+    ("cluster", _("There is no such cluster"), CLUSTERS),
+    ("pause", _("There is no such pause"), CLUSTERS),
+    ("approval", _("There is no such advice"), APPROVALS),
+    ("step", _("There is no such advice"), APPROVALS),
+    ("notification", _("There is no such message"), Way("notifications", _("See all messages"))),
+    ("audit", _("There is no such event"), Way("audit", _("Search the trail"))),
+    ("silence", _("There is no such silence"), Way("silences", _("See all silences"))),
+    ("view", _("There is no such view"), Way("views", _("See your views"))),
 )
 """By the beginning of the name of an address, the first that fits: what is not there, and where to look."""
 
@@ -54,14 +56,14 @@ def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
     match = request.resolver_match
     name = (match.url_name or "") if match else ""
     title, way = next(
-        ((title, way) for begins, title, way in WAYS if name.startswith(begins)), ("Nothing is here", None)
+        ((title, way) for begins, title, way in WAYS if name.startswith(begins)), (_("Nothing is here"), None)
     )
     said = exception.args[0] if isinstance(exception, Http404) and exception.args else ""
     context = {
-        "title": title,
+        "title": str(title),
         "said": said if isinstance(said, str) else "",
         "to": _address(way, dict(match.kwargs) if match else {}) if way else "",
-        "words": way.words if way else "",
+        "words": str(way.words) if way else "",
         "now": timezone.now(),
     }
     return render(request, "404.html", context, status=404)
