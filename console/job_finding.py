@@ -12,6 +12,7 @@ from datetime import datetime, timedelta
 
 from django.db.models import Q, QuerySet, TextField
 from django.db.models.functions import Cast, Lower
+from django.utils.translation import gettext as _
 
 from advisor_api.models import Advice
 from advisor_api.policy.advice_state import AdviceState
@@ -87,7 +88,7 @@ def with_pattern(text: str, before: datetime | None = None) -> list[int]:
 class Beyond:
     """Where only the newest `KEYS` were looked at. `at`: the first that was not; none: narrow it otherwise."""
 
-    of: str
+    told: str
     at: datetime | None = None
 
 
@@ -98,14 +99,17 @@ def beyond(wanted: Wanted, now: datetime) -> list[Beyond]:
     for name in (wanted.node, wanted.q):
         if 0 < len(name) <= 255:
             at = _stays(name, before).values_list("ended_at", flat=True)[KEYS : KEYS + 1]
-            found += [Beyond(f"attempts that were on node {name}", one) for one in at]
+            told = _("Only the newest %(count)s attempts that were on node %(name)s were looked at.")
+            found += [Beyond(told % {"count": KEYS, "name": name}, one) for one in at]
     for text in (wanted.pattern, wanted.q if _PATTERN.fullmatch(wanted.q) else ""):
         if text:
             judged = _verdicts(text, before).values_list("judged_at", flat=True)[KEYS : KEYS + 1]
-            found += [Beyond(f"verdicts of pattern {text}", one) for one in judged]
+            told = _("Only the newest %(count)s verdicts of pattern %(name)s were looked at.")
+            found += [Beyond(told % {"count": KEYS, "name": text}, one) for one in judged]
     shown = Shown(wanted.state)
     if shown in _LOOKED_UP and len(_LOOKED_UP[shown](now)) >= KEYS:
-        found.append(Beyond(f"jobs of the state “{shown.label.lower()}”"))
+        told = _("Only the newest %(count)s jobs of the state “%(name)s” were looked at.")
+        found.append(Beyond(told % {"count": KEYS, "name": _(shown.label).lower()}))
     return found
 
 

@@ -10,6 +10,9 @@ from dataclasses import dataclass, fields, replace
 from datetime import UTC, datetime, timedelta
 from urllib.parse import urlencode
 
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
 from schedulers.words import Word
 from workloads.stored_text import storable
 from workloads.wish import Wish
@@ -114,7 +117,8 @@ def read_wanted(query: Mapping[str, str]) -> Wanted:
     said |= words
     mistakes: list[str] = []
     if len(query.get("q", "")) > SEARCH_LIMIT:
-        mistakes.append(f"Only the first {SEARCH_LIMIT} characters of the search text are looked for.")
+        told = _("Only the first %(count)s characters of the search text are looked for.")
+        mistakes.append(told % {"count": SEARCH_LIMIT})
     for name, check in _CHECKS.items():
         if said[name] and (mistake := check(said[name])):
             said[name] = ""
@@ -122,7 +126,7 @@ def read_wanted(query: Mapping[str, str]) -> Wanted:
     said["state"] = said["state"] or Shown.LIVE.value
     wanted = Wanted(**said, mistake=" ".join(mistakes))
     if len(wanted.address(after=wanted.after)) > ADDRESS_LIMIT:
-        return Wanted(mistake="The filters are too long together; none of them is applied.")
+        return Wanted(mistake=_("The filters are too long together; none of them is applied."))
     return wanted
 
 
@@ -150,21 +154,29 @@ def chips(wanted: Wanted) -> Iterator[tuple[str, str, str]]:
     for name in (one.name for one in fields(wanted) if one.name not in {"sort", "after", "mistake"}):
         value = getattr(wanted, name)
         if value and (name, value) != _USUAL:
-            yield _NAMES.get(name, name), _label(name, value), wanted.address(**{name: ""})
+            yield str(_NAMES.get(name, name)), _label(name, value), wanted.address(**{name: ""})
 
 
 _NAMES = {
-    "q": "text",
-    "wish": "comment",
-    "attempts": "attempts over",
-    "kind": "scheduler",
-    "earlier": "of node and pattern only what was before",
+    "cluster": gettext_lazy("cluster"),
+    "state": gettext_lazy("state"),
+    "partition": gettext_lazy("partition"),
+    "user": gettext_lazy("user"),
+    "node": gettext_lazy("node"),
+    "pattern": gettext_lazy("pattern"),
+    "since": gettext_lazy("since"),
+    "until": gettext_lazy("until"),
+    "q": gettext_lazy("text"),
+    "wish": gettext_lazy("comment"),
+    "attempts": gettext_lazy("attempts over"),
+    "kind": gettext_lazy("scheduler"),
+    "earlier": gettext_lazy("of node and pattern only what was before"),
 }
 
 
 def _label(name: str, value: str) -> str:
     known: dict[str, type[Word]] = {"state": Shown, "wish": Wish}
-    return known[name](value).label if name in known else value
+    return _(known[name](value).label) if name in known else value
 
 
 def _split(text: str) -> tuple[str, dict[str, str]]:
@@ -185,33 +197,41 @@ def _text(value: str) -> str:
     return storable(value.replace("\0", ""), SEARCH_LIMIT).strip()
 
 
-def _one_of(words: type[Word], what: str) -> Callable[[str], str]:
-    known = [word.value for word in words]
-    sentence = f"There is no {what} of that name; known are {', '.join(known)}."
-    return lambda value: "" if value in known else sentence
+def _state(value: str) -> str:
+    known = [word.value for word in Shown]
+    told = _("There is no state of that name; known are %(names)s.")
+    return "" if value in known else told % {"names": ", ".join(known)}
+
+
+def _wish(value: str) -> str:
+    known = [word.value for word in Wish]
+    told = _("There is no wish of that name; known are %(names)s.")
+    return "" if value in known else told % {"names": ", ".join(known)}
 
 
 def _number(value: str) -> str:
     fits = value.isascii() and value.isdigit() and len(value) <= 9
-    return "" if fits else "Attempts over: give a number, e.g. 3."
+    return "" if fits else _("Attempts over: give a number, e.g. 3.")
 
 
 def _moment(value: str) -> str:
-    return "" if moment_of(value, _LATEST) else "A time is 90m, 2h, 3d or 1w ago, or 2026-11-29T22:00 in UTC."
+    return "" if moment_of(value, _LATEST) else _("A time is 90m, 2h, 3d or 1w ago, or 2026-11-29T22:00 in UTC.")
 
 
 def _order(value: str) -> str:
     known = [word.value for word in JobOrder]
-    return "" if value.removeprefix("-") in known else f"The list is sorted by one of {', '.join(known)}."
+    told = _("The list is sorted by one of %(names)s.")
+    return "" if value.removeprefix("-") in known else told % {"names": ", ".join(known)}
 
 
 def _place(value: str) -> str:
-    return "" if _CURSOR.fullmatch(value) else "The place to go on from is not understood; this is the first page."
+    told = _("The place to go on from is not understood; this is the first page.")
+    return "" if _CURSOR.fullmatch(value) else told
 
 
 _CHECKS: dict[str, Callable[[str], str]] = {
-    "state": _one_of(Shown, "state"),
-    "wish": _one_of(Wish, "wish"),
+    "state": _state,
+    "wish": _wish,
     "attempts": _number,
     "since": _moment,
     "until": _moment,

@@ -3,7 +3,8 @@
 from dataclasses import dataclass
 from datetime import UTC, timedelta
 
-from console import job_finding
+from django.utils.translation import gettext as _
+
 from console.asking import Asked
 from console.contexts import Context
 from console.job_finding import Beyond, beyond
@@ -32,7 +33,6 @@ def job_table(asked: Asked) -> Context:
         "next": wanted.address(after=page.next_after) if page.next_after else "",
         "first": wanted.address() if wanted.after else "",
         "beyond": [(one, _earlier(wanted, one)) for one in beyond(wanted, asked.now)],
-        "looked_at": job_finding.KEYS,
         "every": wanted.address(state="every") if wanted.state != "every" else "",
     }
 
@@ -52,13 +52,13 @@ def heads(wanted: Wanted) -> list[Head]:
         _head(wanted, JobOrder.STATE),
         _head(wanted, JobOrder.NAME),
         _head(wanted, JobOrder.USER),
-        Head("Cluster"),
+        Head(_("Cluster")),
         _head(wanted, JobOrder.PARTITION),
         _head(wanted, JobOrder.ATTEMPTS, numeric=True),
-        Head("Step", numeric=True),
-        Head("Checkpoint", numeric=True),
+        Head(_("Step"), numeric=True),
+        Head(_("Checkpoint"), numeric=True),
         _head(wanted, JobOrder.NODES, numeric=True),
-        Head("Started"),
+        Head(_("Started")),
         _head(wanted, JobOrder.SUBMITTED),
     ]
 
@@ -69,4 +69,4 @@ def _head(wanted: Wanted, order: JobOrder, *, numeric: bool = False) -> Head:
     other = order.value if first.startswith("-") else f"-{order}"
     now = "" if wanted.sort.removeprefix("-") != order else wanted.sort
     said = {"": "", order.value: "ascending", f"-{order}": "descending"}[now]
-    return Head(order.label, wanted.address(sort=other if now == first else first), said, numeric)
+    return Head(_(order.label), wanted.address(sort=other if now == first else first), said, numeric)
