@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from django.db.models import Count
+from django.utils.translation import gettext as _
 
 from console.job_finding import KEYS, awaiting_approval, blind, in_recovery, stopped
 from console.job_wanted import Shown
@@ -29,12 +30,12 @@ def counts_of(now: datetime) -> list[JobCount]:
     standing = Job.objects.filter(live=True).order_by().values_list("newest_state").annotate(number=Count("pk"))
     states = dict(standing)
     return [
-        JobCount(Shown.RUNNING, "running", sum(states.get(state, 0) for state in _LIVE)),
-        JobCount(Shown.WAITING, "waiting", sum(states.get(state, 0) for state in _WAITING)),
-        _keys(Shown.RECOVERY, "in recovery", in_recovery()),
-        _keys(Shown.APPROVAL, "waiting for approval", awaiting_approval()),
-        _keys(Shown.STOPPED, "stopped within a day", stopped(now)),
-        _keys(Shown.BLIND, "blind", blind()),
+        JobCount(Shown.RUNNING, _("running"), sum(states.get(state, 0) for state in _LIVE)),
+        JobCount(Shown.WAITING, _("waiting"), sum(states.get(state, 0) for state in _WAITING)),
+        _keys(Shown.RECOVERY, _("in recovery"), in_recovery()),
+        _keys(Shown.APPROVAL, _("waiting for approval"), awaiting_approval()),
+        _keys(Shown.STOPPED, _("stopped within a day"), stopped(now)),
+        _keys(Shown.BLIND, _("blind"), blind()),
     ]
 
 

@@ -7,6 +7,7 @@ from urllib.parse import urlencode
 
 from django.db.models import Max
 from django.urls import reverse
+from django.utils.translation import gettext as _
 
 from audit.event_type import EventType
 from audit.models import AuditEvent
@@ -59,7 +60,12 @@ def _lines(group: list[AuditEvent]) -> list[NewestLine]:
     if len(group) < MANY:
         return [NewestLine(event) for event in group]
     newest, number = group[0], group[0].job_number
-    told = f"{len(group)} anomalies of job {number} within {duration(_whole_seconds(newest.at - group[-1].at))}"
+    span = duration(_whole_seconds(newest.at - group[-1].at))
+    told = _("%(count)s anomalies of job %(job)s within %(span)s") % {
+        "count": len(group),
+        "job": number,
+        "span": span,
+    }
     of = {"cluster": newest.cluster, "job": number, "type": EventType.ANOMALY.value}
     return [NewestLine(newest, len(group), told, f"{reverse('audit')}?{urlencode(of)}")]
 
