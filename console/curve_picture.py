@@ -104,7 +104,7 @@ def as_json(curves: Curves, axis: Axis | None, factor: float) -> dict[str, Any]:
             {
                 "index": attempt.index,
                 "colour": attempt.index % COLOURS,
-                "state": state_of(attempt).label.lower(),
+                "state": _(state_of(attempt).label).lower(),
                 "started": _ms(attempt.started_at),
                 "ended": _ms(end_of(attempt)),
                 "bands": [band(attempt, one, factor) for one in measures],

@@ -4,6 +4,8 @@ from collections.abc import Sequence
 from datetime import datetime
 from statistics import median
 
+from django.utils.translation import gettext as _
+
 from console.evidence import Judgement, judgement_of
 from console.five_questions import (
     AFTER,
@@ -92,14 +94,16 @@ def _told(
     rows = HealthEvent.objects.filter(
         cluster=cluster, node__in=hosts, healthy=False, happened_at__range=(failed_at - BEFORE, failed_at + AFTER)
     )
-    told = [
-        (row.node, f"{row.check_name} at {row.happened_at:%H:%M:%S} UTC, told by {row.agent or row.source}")
-        for row in rows.order_by("-fatal", "happened_at")[:TOLD_READ]
-    ]
+    told = [(row.node, _health(row)) for row in rows.order_by("-fatal", "happened_at")[:TOLD_READ]]
     for quote in judgement.quotes if judgement else ():
         if quote.stream.startswith((EVENTS, STREAM)) and quote.host in hosts:
             told.append((quote.host, quote.line))
     return list(dict.fromkeys(told))
+
+
+def _health(row: HealthEvent) -> str:
+    names = {"check": row.check_name, "time": f"{row.happened_at:%H:%M:%S} UTC", "agent": row.agent or row.source}
+    return _("%(check)s at %(time)s, told by %(agent)s") % names
 
 
 def _nodes(cluster: Cluster, names: Sequence[str]) -> list[NodeNow]:

@@ -5,6 +5,7 @@ from datetime import datetime, timedelta
 from typing import NamedTuple, TypeVar
 
 from django.db.models import Count, Q, QuerySet
+from django.utils.translation import gettext as _
 
 from advisor_api.models import Advice
 from audit.event_type import EventType
@@ -210,14 +211,14 @@ def wishes_of(job: Job) -> list[str]:
     """What the job's comment asks for, a phrase for each."""
     wish = read_stored(job.opt_in)
     said = (
-        ("mode", wish.mode.value if wish.mode else ""),
-        ("resume by", wish.auto_resume_mode),
-        ("requeues at most", "" if wish.max_requeue_times is None else wish.max_requeue_times),
-        ("environment", wish.environment),
-        ("workflow", wish.workflow_id),
-        ("logs", ", ".join(wish.logs)),
+        (_("mode %(value)s"), wish.mode.value if wish.mode else ""),
+        (_("resume by %(value)s"), wish.auto_resume_mode),
+        (_("requeues at most %(value)s"), "" if wish.max_requeue_times is None else wish.max_requeue_times),
+        (_("environment %(value)s"), wish.environment),
+        (_("workflow %(value)s"), wish.workflow_id),
+        (_("logs %(value)s"), ", ".join(wish.logs)),
     )
-    return [f"{name} {value}" for name, value in said if value != ""]
+    return [phrase % {"value": value} for phrase, value in said if value != ""]
 
 
 def _within(rows: QuerySet[AuditEvent], window: Window) -> QuerySet[AuditEvent]:

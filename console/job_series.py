@@ -11,6 +11,8 @@ from datetime import UTC, datetime
 from functools import cached_property
 from threading import Lock
 
+from django.utils.translation import gettext as _
+
 from console.job_window import Window
 from console.series import Point, Told, pieces_of, thinned, told
 from schedulers.words import Word
@@ -35,7 +37,7 @@ class Measure(Word):
     @property
     def unit(self) -> str:
         """As it stands behind a number."""
-        return {"seconds": "s", "tokens": "tokens/s", "tflop": "TFLOP/s", "rate": "steps/min"}[self.value]
+        return {"seconds": "s", "tokens": "tokens/s", "tflop": "TFLOP/s", "rate": _("steps/min")}[self.value]
 
 
 @dataclass(frozen=True)

@@ -5,6 +5,8 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+from django.utils.translation import gettext as _
+
 from audit.models import AuditEvent
 from console.advice_lines import AdviceLine, RuleSaid, advice_in_full, rules_said
 from console.evidence import Judgement, Quote, judgement_of, quotes_from
@@ -83,7 +85,7 @@ def stories_of(job: Job, cluster: Cluster, window: Window, now: datetime) -> Sto
         said = verdict.sentence if verdict else symptoms.get(attempt.pk, why_not.sentence if why_not else "")
         kind = AnomalyKind(verdict.kind) if verdict else None
         earlier.append(Earlier(attempt, kind, said, window_of(attempt)))
-    kinds = Counter(one.kind.label.lower() if one.kind else "not judged" for one in earlier)
+    kinds = Counter(_(one.kind.label).lower() if one.kind else _("not judged") for one in earlier)
     blind = bool(attempts and attempts[0].blind_since)
     return Stories(whole, earlier, kinds.most_common(), blind, attempts[-1].index if attempts else 0)
 

@@ -5,6 +5,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from django.utils.translation import gettext as _
+
 from console.job_rows import ToldEvent, end_of, state_of
 from console.job_window import SHORTEST, WHOLE, Window, around
 from console.mark_kind import MARKED, MarkKind
@@ -63,20 +65,21 @@ def choices(
     attempts: Sequence[Attempt], recovery: tuple[datetime, datetime | None] | None, window: Window
 ) -> list[Choice]:
     """All of the job, the newest attempt, and the newest recovery; none of a job that has only one stretch."""
-    wanted = [("Whole job", WHOLE)]
+    wanted = [(_("Whole job"), WHOLE)]
     begun = [attempt for attempt in attempts if attempt.started_at is not None]
     if begun and len(attempts) > 1:
-        wanted.append(("Newest attempt", window_of(begun[-1])))
+        wanted.append((_("Newest attempt"), window_of(begun[-1])))
     if recovery is not None:
         failed, over = recovery
-        wanted.append(("Newest recovery", around(failed - BESIDE, None if over is None else over + BESIDE)))
+        span = around(failed - BESIDE, None if over is None else over + BESIDE)
+        wanted.append((_("Newest recovery"), span))
     if len(wanted) == 1 and not window:
         return []
     made = [Choice(label, stretch, stretch.query == window.query) for label, stretch in wanted]
     return (
         made
         if any(one.chosen for one in made)
-        else [*made, Choice("A stretch that you chose", window, chosen=True)]
+        else [*made, Choice(_("A stretch that you chose"), window, chosen=True)]
     )
 
 
@@ -105,7 +108,7 @@ def _run(attempt: Attempt, checkpoints: tuple[Saved, ...]) -> Run:
     state = state_of(attempt)
     return Run(
         attempt.index,
-        state.label.lower(),
+        _(state.label).lower(),
         state.colour,
         attempt.submitted_at,
         attempt.started_at,
@@ -117,10 +120,10 @@ def _run(attempt: Attempt, checkpoints: tuple[Saved, ...]) -> Run:
 
 def _steps(attempt: Attempt) -> str:
     """`steps 1 to 524, checkpoint 500`."""
-    said = []
+    first = "?" if attempt.first_step is None else attempt.first_step
+    names = {"first": first, "last": attempt.last_step, "saved": attempt.last_checkpoint_step}
+    if attempt.last_step is not None and attempt.last_checkpoint_step is not None:
+        return _("steps %(first)s to %(last)s, checkpoint %(saved)s") % names
     if attempt.last_step is not None:
-        first = "?" if attempt.first_step is None else attempt.first_step
-        said.append(f"steps {first} to {attempt.last_step}")
-    if attempt.last_checkpoint_step is not None:
-        said.append(f"checkpoint {attempt.last_checkpoint_step}")
-    return ", ".join(said)
+        return _("steps %(first)s to %(last)s") % names
+    return _("checkpoint %(saved)s") % names if attempt.last_checkpoint_step is not None else ""

@@ -32,6 +32,18 @@ def node_state(state: object) -> str:
     return ", ".join(dict.fromkeys(filter(None, words)))
 
 
+def read_from(basis: str) -> str:
+    """Of what a moment was read, as `Anomaly.basis` tells."""
+    known = {
+        "line": _("read from the line"),
+        "file": _("read from the file"),
+        "state": _("read from the state"),
+        "step": _("read from the step"),
+        "event": _("read from the event"),
+    }
+    return known.get(basis) or _("read from the %(basis)s") % {"basis": basis}
+
+
 def with_unit(value: Any, name: str) -> str:
     """A value of a policy or a configuration as its name's unit has it: `1 d`, `80 %`, `yes`; else as it is."""
     name = name.rpartition(".")[2]

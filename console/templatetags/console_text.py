@@ -22,6 +22,7 @@ register.filter("duration", spans.duration)
 register.filter("spoken", plain_words.spoken)
 register.filter("node_state", plain_words.node_state)
 register.filter("with_unit", plain_words.with_unit)
+register.filter("read_from", plain_words.read_from)
 
 
 @register.filter
