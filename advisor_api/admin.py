@@ -8,6 +8,8 @@ from django.forms import ModelForm
 from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from advisor_api.admin_forms import ExclusionForm, PauseForm
 from advisor_api.excluding import exclude, lift
@@ -29,7 +31,7 @@ from advisor_api.repair_admin import RepairRecordAdmin, RepairSystemAdmin
 from advisor_api.silence_admin import SilenceAdmin
 from advisor_api.token_admin import ApiTokenAdmin
 from audit.read_only import ReadOnlyAdmin
-from workloads.attempt_admin import BY_ATTEMPT, OfAttemptAdmin
+from workloads.attempt_admin import OfAttemptAdmin
 
 if TYPE_CHECKING:
     Form = ModelForm[Any]
@@ -47,14 +49,16 @@ __all__ = [
     "SilenceAdmin",
 ]
 LIFT = Question(
-    "Lift exclusions",
-    "New attempts may use these nodes again from now on: whatever else keeps one of them out ends as well.",
-    "Lift",
+    gettext_lazy("Lift exclusions"),
+    gettext_lazy(
+        "New attempts may use these nodes again from now on: whatever else keeps one of them out ends as well."
+    ),
+    gettext_lazy("Lift"),
 )
 END = Question(
-    "End pauses",
-    "From now on Rekindle acts on them again, as the mode of the cluster and the policy say.",
-    "End",
+    gettext_lazy("End pauses"),
+    gettext_lazy("From now on Rekindle acts on them again, as the mode of the cluster and the policy say."),
+    gettext_lazy("End"),
 )
 
 
@@ -65,7 +69,9 @@ class AdviceAdmin(OfAttemptAdmin):
     list_display = ("id", "attempt", "generation", "operation", "rule", "state", "state_reason", "created_at")
     list_filter = ("attempt__job__cluster", "operation", "state")
     search_fields = ("rule",)
-    search_help_text = f"{BY_ATTEMPT}; the name of a rule in the newest 100,000."
+    search_help_text = gettext_lazy(
+        "The number of a job, an attempt as 4711-0, or its UUID; the name of a rule in the newest 100,000."
+    )
     list_select_related = ("attempt__job",)
 
 
@@ -76,7 +82,9 @@ class LeftAloneAdmin(OfAttemptAdmin):
     list_display = ("decided_at", "attempt", "rule", "operation", "because")
     list_filter = ("attempt__job__cluster", "operation")
     search_fields = ("rule",)
-    search_help_text = f"{BY_ATTEMPT}; the name of a rule in the newest 100,000."
+    search_help_text = gettext_lazy(
+        "The number of a job, an attempt as 4711-0, or its UUID; the name of a rule in the newest 100,000."
+    )
     list_select_related = ("attempt__job",)
 
 
@@ -99,10 +107,13 @@ class SequenceAdmin(OfAttemptAdmin):
     )
     list_filter = ("advice__attempt__job__cluster", "closed_at")
     search_fields = ("=uuid", "trace_id")
-    search_help_text = f"{BY_ATTEMPT}, the recovery's own UUID; a trace in the newest 100,000."
+    search_help_text = gettext_lazy(
+        "The number of a job, an attempt as 4711-0, or its UUID, "
+        "the recovery's own UUID; a trace in the newest 100,000."
+    )
     list_select_related = ("advice__attempt__job",)
 
-    @admin.display(description="attempt")
+    @admin.display(description=gettext_lazy("attempt"))
     def of_attempt(self, row: Sequence) -> str:
         """Which attempt it recovers."""
         return row.advice.attempt.label
@@ -116,10 +127,12 @@ class MilestoneAdmin(OfAttemptAdmin):
     list_display = ("action", "of_attempt", "sequence", "done_at", "received_at")
     list_filter = ("action",)
     search_fields = ("=sequence__uuid",)
-    search_help_text = f"{BY_ATTEMPT}, or the UUID of its recovery."
+    search_help_text = gettext_lazy(
+        "The number of a job, an attempt as 4711-0, or its UUID, or the UUID of its recovery."
+    )
     list_select_related = ("sequence__advice__attempt__job",)
 
-    @admin.display(description="attempt")
+    @admin.display(description=gettext_lazy("attempt"))
     def of_attempt(self, row: Milestone) -> str:
         """Which attempt it was done to."""
         return row.sequence.advice.attempt.label
@@ -171,13 +184,13 @@ class ExclusionAdmin(EndingAdmin):
     list_display = (*("node", "cluster", "reason", "owner", "weight", "since", "until", "lifted_at", "lifted_by"),)
     list_filter = ("cluster", "until")
     search_fields = ("node", "reason", "owner", "user")
-    search_help_text = "Words of node, reason, owner or user in the newest 100,000."
+    search_help_text = gettext_lazy("Words of node, reason, owner or user in the newest 100,000.")
     ordering = ("-id",)
     list_select_related = ("cluster",)
     actions = ("lift_now",)
     row_acts = ("lift_now",)
 
-    @admin.display(description="Weight")
+    @admin.display(description=gettext_lazy("Weight"))
     def weight(self, row: Exclusion) -> float:
         """What it weighs now: the weakest gives way first."""
         return row.weight_at(timezone.now())
@@ -202,15 +215,20 @@ class ExclusionAdmin(EndingAdmin):
 
     def called(self, row: Exclusion) -> str:
         """With its cluster and reason."""
-        return f"{row.node} of {row.cluster.name}, out until {row.until:%Y-%m-%d %H:%M} UTC: {row.reason}"
+        return _("%(node)s of %(cluster)s, out until %(until)s UTC: %(reason)s") % {
+            "node": row.node,
+            "cluster": row.cluster.name,
+            "until": f"{row.until:%Y-%m-%d %H:%M}",
+            "reason": row.reason,
+        }
 
-    @admin.action(description="Lift…", permissions=["add"])
+    @admin.action(description=gettext_lazy("Lift…"), permissions=["add"])
     def lift_now(self, request: HttpRequest, queryset: QuerySet[Exclusion]) -> HttpResponse | None:
         """Let the nodes be used again."""
         actor, now = actor_of(request), timezone.now()
 
         def act(row: Exclusion, reason: str) -> str:
-            return f"{lift(row, actor, now, reason=reason).node} may be used again."
+            return _("%(node)s may be used again.") % {"node": lift(row, actor, now, reason=reason).node}
 
         return self.confirmed(request, queryset.select_related("cluster"), LIFT, act)
 
@@ -224,7 +242,9 @@ class PauseAdmin(EndingAdmin):
     list_display = ("scope", "value", "cluster", "reason", "owner", "since", "until")
     list_filter = ("cluster", "scope", "until")
     search_fields = ("value", "reason", "owner")
-    search_help_text = "Words of what is paused, of the reason or of who paused it, in the newest 100,000."
+    search_help_text = gettext_lazy(
+        "Words of what is paused, of the reason or of who paused it, in the newest 100,000."
+    )
     ordering = ("-id",)
     list_select_related = ("cluster",)
     actions = ("end_now",)
@@ -250,15 +270,20 @@ class PauseAdmin(EndingAdmin):
 
     def called(self, row: Pause) -> str:
         """With its cluster and reason."""
-        of = f"{row.scope} {row.value}".strip()
-        return f"{of} on {row.cluster.name}, until {row.until:%Y-%m-%d %H:%M} UTC: {row.reason}"
+        return _("%(what)s on %(cluster)s, until %(until)s UTC: %(reason)s") % {
+            "what": f"{row.scope} {row.value}".strip(),
+            "cluster": row.cluster.name,
+            "until": f"{row.until:%Y-%m-%d %H:%M}",
+            "reason": row.reason,
+        }
 
-    @admin.action(description="End…", permissions=["add"])
+    @admin.action(description=gettext_lazy("End…"), permissions=["add"])
     def end_now(self, request: HttpRequest, queryset: QuerySet[Pause]) -> HttpResponse | None:
         """Let it go on."""
         actor, now = actor_of(request), timezone.now()
 
         def act(row: Pause, reason: str) -> str:
-            return f"{end_pause(row, actor, now, reason).scope} {row.value}: no longer paused."
+            what = f"{end_pause(row, actor, now, reason).scope} {row.value}"
+            return _("%(what)s: no longer paused.") % {"what": what}
 
         return self.confirmed(request, queryset.select_related("cluster"), END, act)

@@ -6,6 +6,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from django import forms
 from django.core.exceptions import ValidationError
+from django.utils.functional import Promise
+from django.utils.text import format_lazy
+from django.utils.translation import gettext_lazy as _
 
 from advisor_api.ending import check_end
 from advisor_api.excluding import check_node
@@ -21,7 +24,7 @@ else:  # takes no type argument when it runs
     Form = forms.ModelForm
 
 
-NOT_YOURS = "You may not do yourself what this role may do; ask somebody who may."
+NOT_YOURS = _("You may not do yourself what this role may do; ask somebody who may.")
 NEEDED = {TokenRole.OPERATOR.value: "advisor_api.approve_advice", TokenRole.ADMIN.value: "workloads.switch_mode"}
 """What a person must be allowed himself to hand out a role."""
 
@@ -44,10 +47,12 @@ class ExclusionForm(_EndingForm):
     class Meta:
         model = Exclusion
         fields = ("cluster", "node", "reason", "until")
-        help_texts: ClassVar[dict[str, str]] = {
-            "node": "Its name as the scheduler writes it. New attempts are not put on it; what runs there goes on.",
-            "reason": "Goes into the trail with your name, and to whoever repairs.",
-            "until": "In UTC, at most seven days away. It ends by itself then; lift it before if it is mended.",
+        help_texts: ClassVar[dict[str, Promise]] = {
+            "node": _(
+                "Its name as the scheduler writes it. New attempts are not put on it; what runs there goes on."
+            ),
+            "reason": _("Goes into the trail with your name, and to whoever repairs."),
+            "until": _("In UTC, at most seven days away. It ends by itself then; lift it before if it is mended."),
         }
 
     def clean(self) -> dict[str, Any]:
@@ -64,10 +69,12 @@ class PauseForm(_EndingForm):
     class Meta:
         model = Pause
         fields = ("cluster", "scope", "value", "reason", "until")
-        help_texts: ClassVar[dict[str, str]] = {
-            "value": "The name of one partition or user, or the number of a job (of an array: its number, or"
-            " ARRAY_TASK for one task); empty for the whole cluster.",
-            "until": "In UTC, at most seven days away.",
+        help_texts: ClassVar[dict[str, Promise]] = {
+            "value": _(
+                "The name of one partition or user, or the number of a job (of an array: its number, or"
+                " ARRAY_TASK for one task); empty for the whole cluster."
+            ),
+            "until": _("In UTC, at most seven days away."),
         }
 
     def clean(self) -> dict[str, Any]:
@@ -83,19 +90,22 @@ class TokenForm(Form):
 
     asking: Any  # the person at the admin
     days = forms.IntegerField(
+        label=_("Days"),
         min_value=1,
         max_value=LONGEST.days,
         initial=LIFETIME.days,
-        help_text=f"Days until it ends by itself, {LONGEST.days} at most. Somebody is told before.",
+        help_text=format_lazy(
+            _("Days until it ends by itself, {most} at most. Somebody is told before."), most=LONGEST.days
+        ),
     )
 
     class Meta:
         model = ApiToken
         fields = ("name", "role", "clusters")
-        help_texts: ClassVar[dict[str, str]] = {
-            "name": "Who or what uses it, e.g. ctl-alpha: the trail names it.",
-            "role": "The least that is enough.",
-            "clusters": "Where it is good. None chosen: it may read nothing.",
+        help_texts: ClassVar[dict[str, Promise]] = {
+            "name": _("Who or what uses it, e.g. ctl-alpha: the trail names it."),
+            "role": _("The least that is enough."),
+            "clusters": _("Where it is good. None chosen: it may read nothing."),
         }
         widgets: ClassVar[dict[str, Any]] = {"clusters": forms.CheckboxSelectMultiple}
 

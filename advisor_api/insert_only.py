@@ -15,6 +15,9 @@ from django.db.models import QuerySet
 from django.http import Http404, HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
 from django.urls import URLPattern, path, reverse
+from django.utils.functional import Promise
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from advisor_api.refusals import Refusal
 from audit.actor_kind import ActorKind
@@ -30,19 +33,20 @@ REASON_LIMIT = 500
 class Question:
     """What is asked before an action: a title, what will happen, and the word on the button."""
 
-    title: str
-    effect: str
-    label: str
+    title: Promise
+    effect: Promise
+    label: Promise
 
 
 class ReasonForm(forms.Form):
     """Why."""
 
     reason = forms.CharField(
+        label=gettext_lazy("Reason"),
         max_length=REASON_LIMIT,
         widget=forms.TextInput(attrs={"size": 80, "autocomplete": "off"}),
-        help_text="Goes into the trail with your name.",
-        error_messages={"required": "Say why: the trail keeps it."},
+        help_text=gettext_lazy("Goes into the trail with your name."),
+        error_messages={"required": gettext_lazy("Say why: the trail keeps it.")},
     )
 
 
@@ -74,7 +78,7 @@ class InsertOnlyAdmin(ReadOnlyAdmin):
             self.get_queryset(request).filter(pk=number) if number < 2**63 else self.model.objects.none()
         )
         if not rows.exists():
-            raise Http404("There is no such row.")
+            raise Http404(_("There is no such row."))
         act_on: Any = found[0]
         answer: HttpResponse = act_on(self, request, rows)
         return answer
@@ -148,7 +152,8 @@ def few(page: AdminPage, request: HttpRequest, rows: Any) -> list[Any]:
     """The rows, when they are few enough to be acted on at once; else none, and a sentence."""
     found = list(rows[: AT_ONCE + 1])
     if len(found) > AT_ONCE:
-        page.message_user(request, f"Choose at most {AT_ONCE} at once. Nothing was done.", messages.ERROR)
+        said = _("Choose at most %(most)s at once. Nothing was done.") % {"most": AT_ONCE}
+        page.message_user(request, said, messages.ERROR)
         return []
     return found
 

@@ -9,6 +9,8 @@ from django.forms import ModelForm
 from django.http import HttpRequest
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from advisor_api.insert_only import InsertOnlyAdmin, actor_of, few
 from advisor_api.notification_models import Delivery, NotificationRoute
@@ -57,7 +59,7 @@ class NotificationRouteAdmin(AdminPage):
         if not change or ("enabled" in changed and obj.enabled):
             obj.since = now
         person = request.user.get_username()
-        what = f"changed {', '.join(changed)} of" if change else "added"
+        what = f"changed {', '.join(changed)} of" if change else "added"  # stays English: stored
         payload: dict[str, Any] = {
             "route": obj.name,
             "before": {name: form.initial.get(name) for name in changed} if change else {},
@@ -68,6 +70,7 @@ class NotificationRouteAdmin(AdminPage):
             type=EventType.CONFIGURATION,
             subject=Subject(cluster=place),
             actor=Actor(ActorKind.PERSON, person),
+            # stays English: stored
             sentence=f"{person} {what} the notification route {obj.name} of {place or 'all clusters'}.",
             level=Level.WARNING,
             payload=payload,
@@ -76,13 +79,13 @@ class NotificationRouteAdmin(AdminPage):
             super().save_model(request, obj, form, change)
             record([entry], now)
 
-    @admin.action(description="Send a test message", permissions=["change"])
+    @admin.action(description=gettext_lazy("Send a test message"), permissions=["change"])
     def send_a_test(self, request: HttpRequest, queryset: QuerySet[NotificationRoute]) -> None:
         """One to each; a worker sends it."""
         for route in few(self, request, queryset.select_related("cluster")):
             try:
                 send_test(route, actor_of(request), timezone.now())
-                self.message_user(request, f"A worker sends a test message to {route.name}.")
+                self.message_user(request, _("A worker sends a test message to %(name)s.") % {"name": route.name})
             except Refusal as refusal:
                 self.message_user(request, str(refusal), "ERROR")
 
@@ -95,7 +98,7 @@ class DeliveryAdmin(InsertOnlyAdmin):
     list_display = ("made_at", "name", "kind", "topic", "count", "title", "outcome", "tries", "said", "over_at")
     list_filter = ("outcome", "topic", "kind", "route")
     search_fields = ("=key", "title", "name")
-    search_help_text = "A key; words of the title or of the route in the newest 100,000."
+    search_help_text = gettext_lazy("A key; words of the title or of the route in the newest 100,000.")
 
     def has_add_permission(self, request: HttpRequest) -> bool:
         """Nobody: messages are made of what they tell."""
@@ -113,8 +116,12 @@ class DeliveryAdmin(InsertOnlyAdmin):
         """Whoever may change whom they are sent to."""
         return bool(request.user.has_perm("advisor_api.change_notificationroute"))
 
-    @admin.action(description="Send again what was given up", permissions=["send"])
+    @admin.action(description=gettext_lazy("Send again what was given up"), permissions=["send"])
     def send_again(self, request: HttpRequest, queryset: QuerySet[Delivery]) -> None:
         """Send it once more."""
         actor, now = actor_of(request), timezone.now()
-        self.each(request, queryset, lambda row: f"{send_again(row, actor, now).name} is told again.")
+
+        def act(row: Delivery) -> str:
+            return _("%(name)s is told again.") % {"name": send_again(row, actor, now).name}
+
+        self.each(request, queryset, act)

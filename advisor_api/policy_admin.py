@@ -9,6 +9,8 @@ from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
 from django.urls import URLPattern, path, reverse
 from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from advisor_api.activating import (
     activate,
@@ -45,16 +47,16 @@ class PolicyVersionAdmin(InsertOnlyAdmin):
     list_filter = ("cluster",)
     list_select_related = ("cluster",)
     search_fields = ("=id", "partition", "user", "note", "created_by")
-    search_help_text = "Its number; words of the partition, the user, the note or of who made it."
+    search_help_text = gettext_lazy("Its number; words of the partition, the user, the note or of who made it.")
     is_long = False
     actions = ("compare_two",)
 
-    @admin.display(description="for")
+    @admin.display(description=gettext_lazy("for"))
     def place(self, row: PolicyVersion) -> str:
         """For whom it speaks."""
         return str(place_of(row))
 
-    @admin.display(boolean=True)
+    @admin.display(boolean=True, description=gettext_lazy("Active"))
     def active(self, row: PolicyVersion) -> bool:
         """Whether it holds at its place."""
         return bool(getattr(row, "holds", False))
@@ -99,7 +101,8 @@ class PolicyVersionAdmin(InsertOnlyAdmin):
 
     def response_add(self, request: HttpRequest, obj: PolicyVersion, post_url_continue: Any = None) -> HttpResponse:
         """On to its page, where it is activated."""
-        messages.success(request, f"Policy {obj.pk} of {place_of(obj)} was added. It is not active yet.")
+        named = {"number": obj.pk, "place": place_of(obj)}
+        messages.success(request, _("Policy %(number)s of %(place)s was added. It is not active yet.") % named)
         return HttpResponseRedirect(reverse(SHOWN, args=[obj.pk]))
 
     def render_change_form(
@@ -121,12 +124,12 @@ class PolicyVersionAdmin(InsertOnlyAdmin):
         answer: HttpResponse = super().render_change_form(request, context, *args, **more)
         return answer
 
-    @admin.action(description="Compare the two selected", permissions=["view"])
+    @admin.action(description=gettext_lazy("Compare the two selected"), permissions=["view"])
     def compare_two(self, request: HttpRequest, queryset: QuerySet[PolicyVersion]) -> HttpResponse | None:
         """On to the page that compares them."""
         chosen = list(queryset.order_by("pk").values_list("pk", flat=True)[:3])
         if len(chosen) != 2:
-            self.message_user(request, "Choose exactly two policies to compare.", messages.ERROR)
+            self.message_user(request, _("Choose exactly two policies to compare."), messages.ERROR)
             return None
         return HttpResponseRedirect(f"{reverse(COMPARED)}?a={chosen[0]}&b={chosen[1]}")
 
@@ -135,14 +138,17 @@ class PolicyVersionAdmin(InsertOnlyAdmin):
         self._allowed(request, self.has_view_permission(request))
         first, second = (_found(request.GET.get(name, "")) for name in ("a", "b"))
         context = {"first": first, "second": second, "differences": differences(first.values, second.values)}
-        return self._page(request, "compare", f"Policies {first.pk} and {second.pk}", context)
+        title = _("Policies %(one)s and %(other)s") % {"one": first.pk, "other": second.pk}
+        return self._page(request, "compare", title, context)
 
     def export(self, request: HttpRequest, number: int) -> HttpResponse:
         """The version as YAML, as a file."""
         self._allowed(request, self.has_view_permission(request))
         version = _found(str(number))
         answer = HttpResponse(write(as_text(version)), content_type="application/yaml")
-        answer["Content-Disposition"] = f'attachment; filename="policy-{version.pk}.yaml"'
+        answer["Content-Disposition"] = (
+            f'attachment; filename="policy-{version.pk}.yaml"'  # stays English: a header
+        )
         return answer
 
     def read_in(self, request: HttpRequest) -> HttpResponse:
@@ -158,7 +164,7 @@ class PolicyVersionAdmin(InsertOnlyAdmin):
                 return self.response_add(request, made)
             except Refusal as refusal:
                 form.add_error(None, str(refusal))
-        return self._page(request, "import", "Import a policy", {"form": form})
+        return self._page(request, "import", _("Import a policy"), {"form": form})
 
     def activate(self, request: HttpRequest, number: int) -> HttpResponse:
         """GET: what would change, and the form. POST: it holds (400 unusable, 409 somebody was first)."""
@@ -182,8 +188,10 @@ class PolicyVersionAdmin(InsertOnlyAdmin):
                         withdraw_policy(place, seen, reason, actor=actor, now=now)
                     else:
                         activate(version, seen, reason, actor=actor, now=now)
-                    done = "withdrawn" if withdraws else "active now"
-                    messages.success(request, f"Policy {version.pk} of {place} is {done}.")
+                    done = _("Policy %(number)s of %(place)s is active now.")
+                    if withdraws:
+                        done = _("Policy %(number)s of %(place)s is withdrawn.")
+                    messages.success(request, done % {"number": version.pk, "place": place})
                     return HttpResponseRedirect(reverse(SHOWN, args=[version.pk]))
                 except Refusal as refusal:
                     form.add_error(None, str(refusal))
@@ -205,8 +213,9 @@ class PolicyVersionAdmin(InsertOnlyAdmin):
             "differences": differences(holds.values if holds else {}, after),
             "form": form,
         }
-        title = f"Withdraw the policy of {place}" if withdraws else f"Activate policy {version.pk} of {place}"
-        return self._page(request, "activate", title, context, status)
+        title = _("Withdraw the policy of %(place)s") if withdraws else _("Activate policy %(number)s of %(place)s")
+        named = {"number": version.pk, "place": place}
+        return self._page(request, "activate", title % named, context, status)
 
     def _page(
         self, request: HttpRequest, name: str, title: str, context: dict[str, Any], status: int = 200
@@ -228,7 +237,7 @@ class PolicyActivationAdmin(ReadOnlyAdmin):
     list_filter = ("cluster",)
     list_select_related = ("cluster", "version__cluster")
     search_fields = ("place", "reason", "activated_by")
-    search_help_text = "Words of the place, of the reason, or who did it."
+    search_help_text = gettext_lazy("Words of the place, of the reason, or who did it.")
     date_hierarchy = "activated_at"
     is_long = False
 
@@ -240,7 +249,7 @@ class PolicyActivationAdmin(ReadOnlyAdmin):
         """Where the effective policy stands."""
         return reverse("policy-versions")
 
-    @admin.display(description="for")
+    @admin.display(description=gettext_lazy("for"))
     def where(self, row: PolicyActivation) -> str:
         """The place; of a withdrawn one, by its key."""
         return str(place_of(row.version)) if row.version else row.place
@@ -257,5 +266,5 @@ def _found(number: str) -> PolicyVersion:
     usable = number.isascii() and number.isdigit() and len(number) < 19
     found = _version(number) if usable else None
     if found is None:
-        raise Http404("There is no such policy.")
+        raise Http404(_("There is no such policy."))
     return found

@@ -7,6 +7,9 @@ from typing import TYPE_CHECKING, Any
 from django import forms
 from django.contrib.admin.widgets import AdminTextareaWidget
 from django.core.exceptions import ValidationError
+from django.utils.text import format_lazy
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from advisor_api.activating import REASON_LIMIT
 from advisor_api.models import PolicyVersion
@@ -37,6 +40,7 @@ class OnceEach(JSONDecoder):
 def _once(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) < len(pairs):
+        # stays English: the field says it in its own words
         raise JSONDecodeError("a name stands there twice", "", 0)
     return found
 
@@ -45,14 +49,17 @@ class PolicyForm(Form):
     """A version: for whom, what differs, and why it was made."""
 
     values = forms.JSONField(
+        label=gettext_lazy("Values"),
         encoder=OneLineEach,
         decoder=OnceEach,
         required=False,
         initial=dict,
         validators=[policy_values],
         widget=AdminTextareaWidget(attrs={"rows": 20}),
-        help_text="Only what differs from the levels below, as {name: number}; each name once. What each limit "
-        "means: docs/policy.md.",
+        help_text=gettext_lazy(
+            "Only what differs from the levels below, as {name: number}; each name once. What each limit "
+            "means: docs/policy.md."
+        ),
     )
 
     class Meta:
@@ -76,16 +83,17 @@ class ActivationForm(forms.Form):
     """Why a version is to hold, and what held when the person looked."""
 
     reason = forms.CharField(
+        label=gettext_lazy("Reason"),
         max_length=REASON_LIMIT,
-        error_messages={"required": "Say why: the reason stands in the trail."},
+        error_messages={"required": gettext_lazy("Say why: the reason stands in the trail.")},
         widget=forms.TextInput(attrs={"size": 80, "autocomplete": "off"}),
     )
     number_seen = forms.IntegerField(
         min_value=0,
         widget=forms.HiddenInput,
         error_messages={
-            "required": "The form does not say which policy was active; open the page again.",
-            "invalid": "The number in the form is none; open the page again.",
+            "required": gettext_lazy("The form does not say which policy was active; open the page again."),
+            "invalid": gettext_lazy("The number in the form is none; open the page again."),
         },
     )
 
@@ -93,9 +101,17 @@ class ActivationForm(forms.Form):
 class ImportForm(forms.Form):
     """A policy as YAML: a file, or the text itself."""
 
-    file = forms.FileField(required=False, help_text=f"At most {MOST_BYTES} bytes.")
+    file = forms.FileField(
+        label=gettext_lazy("File"),
+        required=False,
+        help_text=format_lazy(gettext_lazy("At most {most} bytes."), most=MOST_BYTES),
+    )
     text = forms.CharField(
-        required=False, max_length=MOST_BYTES, strip=False, widget=AdminTextareaWidget(attrs={"rows": 20})
+        label=gettext_lazy("Text"),
+        required=False,
+        max_length=MOST_BYTES,
+        strip=False,
+        widget=AdminTextareaWidget(attrs={"rows": 20}),
     )
 
     def clean(self) -> dict[str, Any]:
@@ -105,7 +121,7 @@ class ImportForm(forms.Form):
         if self.errors:
             return found
         if bool(file) is bool(found.get("text")):
-            raise ValidationError("Choose a file or type the text: one of the two.")
+            raise ValidationError(_("Choose a file or type the text: one of the two."))
         try:
             found["policy"] = read(file.read(MOST_BYTES + 1) if file else found["text"])
         except BadPolicy as error:

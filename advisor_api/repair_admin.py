@@ -7,6 +7,8 @@ from django.db.models import QuerySet
 from django.forms import ModelForm
 from django.http import HttpRequest
 from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from advisor_api.insert_only import InsertOnlyAdmin, actor_of
 from advisor_api.repair_models import RepairRecord, RepairSystem
@@ -49,7 +51,7 @@ class RepairSystemAdmin(AdminPage):
             return
         super().save_model(request, obj, form, change)
         person = request.user.get_username()
-        what = f"changed {', '.join(changed)} of" if change else "added"
+        what = f"changed {', '.join(changed)} of" if change else "added"  # stays English: stored
         payload: dict[str, Any] = {
             "repair_system": obj.name,
             "before": {name: form.initial.get(name) for name in changed} if change else {},
@@ -59,6 +61,7 @@ class RepairSystemAdmin(AdminPage):
             type=EventType.CONFIGURATION,
             subject=subject_of_cluster(obj.cluster),
             actor=Actor(ActorKind.PERSON, person),
+            # stays English: stored
             sentence=f"{person} {what} the repair system {obj.name} of cluster {obj.cluster.name}.",
             level=Level.WARNING,
             payload=payload,
@@ -76,7 +79,7 @@ class RepairRecordAdmin(InsertOnlyAdmin):
     list_select_related = ("exclusion__cluster",)
     ordering = ("-id",)
     search_fields = ("=key", "node", "name")
-    search_help_text = "A key; words of a node or of the system in the newest 100,000."
+    search_help_text = gettext_lazy("A key; words of a node or of the system in the newest 100,000.")
 
     def has_add_permission(self, request: HttpRequest) -> bool:
         """Nobody: records are made with what they tell."""
@@ -90,9 +93,14 @@ class RepairRecordAdmin(InsertOnlyAdmin):
         """Whoever may change whom they are sent to."""
         return bool(request.user.has_perm("advisor_api.change_repairsystem"))
 
-    @admin.action(description="Send again what was given up", permissions=["send"])
+    @admin.action(description=gettext_lazy("Send again what was given up"), permissions=["send"])
     def send_again(self, request: HttpRequest, queryset: QuerySet[RepairRecord]) -> None:
         """Hand it over once more."""
         actor, now = actor_of(request), timezone.now()
         rows = queryset.select_related("exclusion__cluster")
-        self.each(request, rows, lambda row: f"{send_again(row, actor, now).name} is told again of {row.node}.")
+
+        def act(row: RepairRecord) -> str:
+            told = {"name": send_again(row, actor, now).name, "node": row.node}
+            return _("%(name)s is told again of %(node)s.") % told
+
+        self.each(request, rows, act)

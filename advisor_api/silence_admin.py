@@ -2,6 +2,7 @@
 
 from django.contrib import admin
 from django.urls import reverse
+from django.utils.translation import gettext_lazy as _
 
 from advisor_api.silence_models import Silence
 from audit.read_only import ReadOnlyAdmin
@@ -15,7 +16,7 @@ class SilenceAdmin(ReadOnlyAdmin):
     list_filter = ("cluster",)
     list_select_related = ("cluster",)
     search_fields = ("=fingerprint", "signature", "node", "partition", "owner", "reason")
-    search_help_text = "Words of what is silenced, of the reason or of its owner."
+    search_help_text = _("Words of what is silenced, of the reason or of its owner.")
 
     def trail_of(self, obj: Silence) -> dict[str, str]:
         """The notifications of the cluster, and what keeps them back."""

@@ -12,6 +12,8 @@ from django.template.response import TemplateResponse
 from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, ngettext
 
 from advisor_api.admin_forms import NOT_YOURS, TokenForm, may_hand_out
 from advisor_api.insert_only import InsertOnlyAdmin, Question, ReasonForm, actor_of
@@ -28,27 +30,31 @@ else:  # takes no type argument when it runs
 OVERLAP = timedelta(hours=24)
 SOON = timedelta(days=14)  # before its end a token is marked
 REPLACE = Question(
-    "Replace this token",
-    "A new token with the same name, role, clusters and lifetime is made and shown once. The old one works for 24 "
-    "more hours: put the new one in its place until then.",
-    "Replace it",
+    gettext_lazy("Replace this token"),
+    gettext_lazy(
+        "A new token with the same name, role, clusters and lifetime is made and shown once. The old one works for "
+        "24 more hours: put the new one in its place until then."
+    ),
+    gettext_lazy("Replace it"),
 )
 REVOKE = Question(
-    "Revoke tokens",
-    "From now on whoever asks with one of these is refused. It cannot be taken back; a new token can be made.",
-    "Revoke",
+    gettext_lazy("Revoke tokens"),
+    gettext_lazy(
+        "From now on whoever asks with one of these is refused. It cannot be taken back; a new token can be made."
+    ),
+    gettext_lazy("Revoke"),
 )
 
 
 class StandingFilter(admin.SimpleListFilter):
     """Those that work, and those that do not."""
 
-    title = "standing"
+    title = gettext_lazy("standing")
     parameter_name = "standing"
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> Sequence[tuple[str, str]]:
         """The choices."""
-        return (("works", "Works"), ("soon", "Ends within 14 days"), ("over", "Works no more"))
+        return (("works", _("Works")), ("soon", _("Ends within 14 days")), ("over", _("Works no more")))
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[ApiToken]) -> QuerySet[ApiToken]:
         """The tokens of one standing."""
@@ -72,7 +78,9 @@ class ApiTokenAdmin(InsertOnlyAdmin):
     list_display = (*shown[:-1], "last_used_at")
     list_filter = (StandingFilter, "role", "clusters")
     search_fields = ("name", "created_by")
-    search_help_text = "Words of its name or of who made it. The token itself is not stored and cannot be sought."
+    search_help_text = gettext_lazy(
+        "Words of its name or of who made it. The token itself is not stored and cannot be sought."
+    )
     sortable_by = ("name", "role", "created_by", "created_at", "expires_at", "last_used_at")
     actions = ("rotate_now", "revoke_now")
     row_acts = ("rotate_now", "revoke_now")
@@ -92,16 +100,16 @@ class ApiTokenAdmin(InsertOnlyAdmin):
         """The form of a new one; all that is known of one that is there."""
         return (*self.shown, "last_used_at") if obj else self.fields
 
-    @admin.display(description="clusters")
+    @admin.display(description=gettext_lazy("clusters"))
     def of_clusters(self, row: ApiToken) -> str:
         """For which it is good."""
-        return ", ".join(sorted(cluster.name for cluster in row.clusters.all())) or "none: it may read nothing"
+        return ", ".join(sorted(cluster.name for cluster in row.clusters.all())) or _("none: it may read nothing")
 
-    @admin.display(description="standing")
+    @admin.display(description=gettext_lazy("standing"))
     def standing(self, row: ApiToken) -> SafeString:
         """Whether it works."""
         look, word = _standing(row, timezone.now())
-        return format_html('<span class="state-{}">{}</span>', look, word)
+        return format_html('<span class="state-{}">{}</span>', look, word)  # stays English: markup
 
     def trail_of(self, obj: ApiToken) -> dict[str, str]:
         """Tokens of the same clusters."""
@@ -115,8 +123,11 @@ class ApiTokenAdmin(InsertOnlyAdmin):
 
     def called(self, row: ApiToken) -> str:
         """With what it may do."""
-        used = f"last used {row.last_used_at:%Y-%m-%d %H:%M} UTC" if row.last_used_at else "never used"
-        return f"{row.name}: {TokenRole(row.role).label}; {self.of_clusters(row)}; {used}"
+        named = {"name": row.name, "role": _(TokenRole(row.role).label), "clusters": self.of_clusters(row)}
+        if row.last_used_at is None:
+            return _("%(name)s: %(role)s; %(clusters)s; never used") % named
+        named["at"] = f"{row.last_used_at:%Y-%m-%d %H:%M}"
+        return _("%(name)s: %(role)s; %(clusters)s; last used %(at)s UTC") % named
 
     def save_model(self, request: HttpRequest, obj: ApiToken, form: Form, change: bool) -> None:
         """Make the token; `response_add` shows it."""
@@ -135,13 +146,13 @@ class ApiTokenAdmin(InsertOnlyAdmin):
         """The page that shows the secret: no message, which would lie in a cookie until it is read."""
         return self._shown_once(request, obj.name, request.secret_shown_once)  # type: ignore[attr-defined]
 
-    @admin.action(description="Replace…", permissions=["add"])
+    @admin.action(description=gettext_lazy("Replace…"), permissions=["add"])
     def rotate_now(self, request: HttpRequest, queryset: QuerySet[ApiToken]) -> HttpResponse | None:
         """A new token under the same name, shown once."""
         rows = list(queryset[:2])
         if len(rows) != 1:
             self.message_user(
-                request, "Choose one token to replace: each new one is shown on its own page.", "ERROR"
+                request, _("Choose one token to replace: each new one is shown on its own page."), "ERROR"
             )
             return None
         if not may_hand_out(request.user, rows[0].role):
@@ -158,14 +169,14 @@ class ApiTokenAdmin(InsertOnlyAdmin):
             return None
         return self._shown_once(request, rows[0].name, secret)
 
-    @admin.action(description="Revoke…", permissions=["add"])
+    @admin.action(description=gettext_lazy("Revoke…"), permissions=["add"])
     def revoke_now(self, request: HttpRequest, queryset: QuerySet[ApiToken]) -> HttpResponse | None:
         """Take the tokens back."""
         actor, now = actor_of(request), timezone.now()
 
         def act(row: ApiToken, reason: str) -> str:
             revoke(row, now=now, actor=actor, reason=reason)
-            return f"The token {row.name!r} was revoked."
+            return _("The token %(name)s was revoked.") % {"name": repr(row.name)}
 
         return self.confirmed(request, queryset, REVOKE, act)
 
@@ -173,7 +184,7 @@ class ApiTokenAdmin(InsertOnlyAdmin):
         context = {
             **self.admin_site.each_context(request),
             "opts": self.opts,
-            "title": f"The token {name}",
+            "title": _("The token %(name)s") % {"name": name},
             "secret": secret,
         }
         return TemplateResponse(request, "admin/advisor_api/apitoken/shown_once.html", context)
@@ -181,10 +192,12 @@ class ApiTokenAdmin(InsertOnlyAdmin):
 
 def _standing(row: ApiToken, now: datetime) -> tuple[str, str]:
     if row.revoked_at is not None:
-        return "bad", "revoked"
+        return "bad", _("revoked")
     if row.expires_at <= now:
-        return "bad", "expired"
+        return "bad", _("expired")
     left = (row.expires_at - now).days
     if RETIRED in row.name:
-        return "soon", "replaced, works a while"
-    return ("soon", f"ends in {left} days") if row.expires_at - now <= SOON else ("good", "works")
+        return "soon", _("replaced, works a while")
+    if row.expires_at - now > SOON:
+        return "good", _("works")
+    return "soon", ngettext("ends in %(count)s day", "ends in %(count)s days", left) % {"count": left}

@@ -7,6 +7,8 @@ from django.contrib import admin
 from django.db.models import Q, QuerySet
 from django.http import HttpRequest
 from django.urls import reverse
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from audit.models import AuditArchive, AuditChain, AuditEvent, AuditUnsealed
 from audit.read_only import ReadOnlyAdmin
@@ -17,12 +19,12 @@ SITE = "(site)"
 class ClusterFilter(admin.SimpleListFilter):
     """The trails that there are; the table itself is not asked for its names."""
 
-    title = "cluster"
+    title = gettext_lazy("cluster")
     parameter_name = "cluster"
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> Sequence[tuple[str, str]]:
         """Every chain."""
-        return [(name or SITE, name or "the site itself") for name in names_of_trails()]
+        return [(name or SITE, name or _("the site itself")) for name in names_of_trails()]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[AuditEvent]) -> QuerySet[AuditEvent]:
         """The events of one."""
@@ -45,7 +47,7 @@ class AuditEventAdmin(ReadOnlyAdmin):
     list_display_links = ("at",)
     list_filter = (ClusterFilter, "type", "level", "actor_kind")
     search_fields = ("=uuid", "=heimdall_job_id", "actor", "sentence")
-    search_help_text = (
+    search_help_text = gettext_lazy(
         "A job number, node, or UUID of an attempt or event, in all events; words of the sentence or an actor in "
         "the newest 100,000. The console's Audit page looks further back and exports."
     )
@@ -78,7 +80,7 @@ class AuditArchiveAdmin(ReadOnlyAdmin):
     list_display_links = ("file",)
     list_filter = (ClusterFilter,)
     search_fields = ("file",)
-    search_help_text = "Words of the file's name."
+    search_help_text = gettext_lazy("Words of the file's name.")
     date_hierarchy = "at"
     ordering = ("-at", "-id")
 

@@ -47,6 +47,7 @@ def _field(model: Any, path: str) -> Any:
     return field
 
 
+# stays English: a type
 def _typed(field: "Field[Any, Any]", term: str) -> int | UUID | str | None:
     """The term as the field stores it; none when the field cannot hold it."""
     if isinstance(field, UUIDField):

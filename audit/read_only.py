@@ -15,6 +15,8 @@ from django.db import transaction
 from django.db.models import Model, Q, QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import NoReverseMatch, reverse
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from audit.admin_list import BoundedList, BoundedPaginator
 from audit.admin_search import search
@@ -25,7 +27,7 @@ else:  # takes no type argument when it runs
     Base = admin.ModelAdmin
 
 SEEN = "_seen"  # in a form: what the person saw, as `AdminPage.seen_of` says it
-STALE = "Nothing was saved: somebody has changed it since you looked. This is what holds now."
+STALE = gettext_lazy("Nothing was saved: somebody has changed it since you looked. This is what holds now.")
 ASKED = frozenset({"exact", "isnull", "gte", "lt"})
 """What an address may ask of a column that has a filter. Of others nothing: it would be a way to guess them."""
 
@@ -81,8 +83,9 @@ class AdminPage(Base):
         if made is not None and isinstance(made.widget, RelatedFieldWidgetWrapper):
             made.widget = made.widget.widget
         if made is not None and isinstance(made.widget, AdminSplitDateTime):
-            for one, what in zip(made.widget.widgets, ("date", "time in UTC"), strict=True):
-                one.attrs["aria-label"] = f"{made.label}: {what}"
+            day, time = made.widget.widgets
+            day.attrs["aria-label"] = _("%(column)s: date") % {"column": made.label}
+            time.attrs["aria-label"] = _("%(column)s: time in UTC") % {"column": made.label}
         return made
 
     def response_action(self, request: HttpRequest, queryset: QuerySet[Any], *places: Any) -> Any:

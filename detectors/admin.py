@@ -5,13 +5,14 @@ Only the site's own signatures and its providers change.
 
 from django.contrib import admin
 from django.urls import reverse
+from django.utils.translation import gettext_lazy as _
 
 from audit.read_only import ReadOnlyAdmin
 from detectors.incident_admin import IncidentAdmin, IncidentChoiceAdmin, IncidentNoteAdmin
 from detectors.models import Anomaly, Excerpt, Feed, HealthEvent, Verdict
 from detectors.provider_admin import AttributionProviderAdmin, ProviderQuestionAdmin
 from detectors.signature_admin import SiteSignatureAdmin
-from workloads.attempt_admin import BY_ATTEMPT, OfAttemptAdmin
+from workloads.attempt_admin import OfAttemptAdmin
 
 __all__ = [
     "AnomalyAdmin",
@@ -36,7 +37,10 @@ class AnomalyAdmin(OfAttemptAdmin):
     list_filter = ("attempt__job__cluster", "kind", "role", "layer")
     list_select_related = ("attempt__job",)
     search_fields = ("=fingerprint", "signature", "sentence")
-    search_help_text = f"{BY_ATTEMPT}, a fingerprint; words of the signature or sentence in the newest 100,000."
+    search_help_text = _(
+        "The number of a job, an attempt as 4711-0, or its UUID, "
+        "a fingerprint; words of the signature or sentence in the newest 100,000."
+    )
 
 
 @admin.register(Verdict)
@@ -47,8 +51,9 @@ class VerdictAdmin(OfAttemptAdmin):
     list_filter = ("attempt__job__cluster", "action", "evidence_status", "layer", "kind")
     list_select_related = ("attempt__job",)
     search_fields = ("=fingerprint", "=signature", "=uuid", "sentence")
-    search_help_text = (
-        f"{BY_ATTEMPT}, a signature, a fingerprint, a verdict's UUID; words of the sentence in the newest 100,000."
+    search_help_text = _(
+        "The number of a job, an attempt as 4711-0, or its UUID, "
+        "a signature, a fingerprint, a verdict's UUID; words of the sentence in the newest 100,000."
     )
 
 
@@ -60,7 +65,10 @@ class FeedAdmin(OfAttemptAdmin):
     list_filter = ("cluster",)
     list_select_related = ("attempt__job",)
     search_fields = ("source", "stream")
-    search_help_text = f"{BY_ATTEMPT}; words of the stream's path or its source in the newest 100,000."
+    search_help_text = _(
+        "The number of a job, an attempt as 4711-0, or its UUID; "
+        "words of the stream's path or its source in the newest 100,000."
+    )
 
 
 @admin.register(Excerpt)
@@ -71,7 +79,9 @@ class ExcerptAdmin(OfAttemptAdmin):
     list_filter = ("attempt__job__cluster", "why")
     list_select_related = ("attempt__job",)
     search_fields = ("stream",)
-    search_help_text = f"{BY_ATTEMPT}; words of the stream's path in the newest 100,000."
+    search_help_text = _(
+        "The number of a job, an attempt as 4711-0, or its UUID; words of the stream's path in the newest 100,000."
+    )
 
 
 @admin.register(HealthEvent)
@@ -93,7 +103,7 @@ class HealthEventAdmin(ReadOnlyAdmin):
     list_select_related = ("cluster",)
     ordering = ("-id",)
     search_fields = ("=uuid", "node", "check_name", "message", "source")
-    search_help_text = "Words of node, check, message or source in the newest 100,000."
+    search_help_text = _("Words of node, check, message or source in the newest 100,000.")
 
     def trail_of(self, obj: HealthEvent) -> dict[str, str]:
         """What the trail says of the node."""

@@ -7,6 +7,10 @@ from typing import TYPE_CHECKING, Any
 from django import forms
 from django.core import signing
 from django.core.exceptions import ValidationError
+from django.utils.functional import Promise
+from django.utils.text import format_lazy
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from detectors.catalogue import entries, site
 from detectors.catalogue.entries import CatalogueError, Signature
@@ -22,14 +26,14 @@ else:  # takes no type argument when it runs
 
 SALT = "detectors.site-signature"
 SEAL_SECONDS = 3600  # how long a preview allows to save
-ACTION_WORDS = {
-    "none": "nothing: it explains, and others act",
-    "restart": "restart",
-    "restart_exclude": "restart without the named hosts",
-    "restart_then_exclude": "restart; without the named hosts when it comes again",
-    "restart_then_stop": "restart; stop when it dies the same way",
-    "stop": "stop: a retry cannot help",
-    "exclude_one_or_stop": "on one host: restart without it; on all hosts: stop",
+ACTION_WORDS: dict[str, Promise] = {
+    "none": gettext_lazy("nothing: it explains, and others act"),
+    "restart": gettext_lazy("restart"),
+    "restart_exclude": gettext_lazy("restart without the named hosts"),
+    "restart_then_exclude": gettext_lazy("restart; without the named hosts when it comes again"),
+    "restart_then_stop": gettext_lazy("restart; stop when it dies the same way"),
+    "stop": gettext_lazy("stop: a retry cannot help"),
+    "exclude_one_or_stop": gettext_lazy("on one host: restart without it; on all hosts: stop"),
 }
 _LINE = {"rows": 2, "cols": 100, "spellcheck": "false"}
 _LINES = {"rows": 4, "cols": 100, "spellcheck": "false"}
@@ -70,53 +74,75 @@ class SiteSignatureForm(Form):
     """A signature as a person writes it. Everything that the catalogue asks for is checked at each step."""
 
     kind = forms.ChoiceField(
-        choices=[(kind, AnomalyKind(kind).label) for kind in site.KINDS],
-        help_text="What the line is a symptom of. An early warning only announces trouble and restarts nothing.",
+        label=gettext_lazy("Kind"),
+        choices=lambda: [(kind, _(AnomalyKind(kind).label)) for kind in site.KINDS],
+        help_text=gettext_lazy(
+            "What the line is a symptom of. An early warning only announces trouble and restarts nothing."
+        ),
     )
     action = forms.ChoiceField(
+        label=gettext_lazy("Action"),
         choices=[(action, ACTION_WORDS[action]) for action in site.ACTIONS],
-        help_text="A suggestion: the policy decides, within its limits.",
+        help_text=gettext_lazy("A suggestion: the policy decides, within its limits."),
     )
     confidence = forms.FloatField(
+        label=gettext_lazy("Confidence"),
         min_value=0.01,
         max_value=1.0,
         initial=0.7,
-        help_text="0 to 1: how sure one line makes us. A host is excluded from 0.8 on, a job stopped from 0.85.",
+        help_text=gettext_lazy(
+            "0 to 1: how sure one line makes us. A host is excluded from 0.8 on, a job stopped from 0.85."
+        ),
     )
     pattern = RawText(
-        help_text=(
+        label=gettext_lazy("Pattern"),
+        help_text=gettext_lazy(
             "A regular expression of RE2: no look-around, no back-references, repetition up to 1,000. It must hold "
             "a literal of three characters. Named groups catch what the line names: (?P<host>…), (?P<rank>…)."
-        )
+        ),
     )
-    unless = RawText(required=False, help_text="A line in which this is found does not have the signature.")
+    unless = RawText(
+        label=gettext_lazy("Unless"),
+        required=False,
+        help_text=gettext_lazy("A line in which this is found does not have the signature."),
+    )
     names = forms.MultipleChoiceField(
+        label=gettext_lazy("Names"),
         choices=[(name, name) for name in sorted(entries.NAMES)],
         required=False,
         widget=forms.CheckboxSelectMultiple,
-        help_text="What the line is about. With host or rank, its speaker is where it happened.",
+        help_text=gettext_lazy("What the line is about. With host or rank, its speaker is where it happened."),
     )
-    example = RawText(help_text="One line that must match, as it stands in a log.")
+    example = RawText(
+        label=gettext_lazy("Example"), help_text=gettext_lazy("One line that must match, as it stands in a log.")
+    )
     must_not = Lines(
-        label="Counter-examples",
+        label=gettext_lazy("Counter-examples"),
         required=False,
-        help_text="Lines that look alike and must not match, one on each line; a cause or candidate needs one.",
+        help_text=gettext_lazy(
+            "Lines that look alike and must not match, one on each line; a cause or candidate needs one."
+        ),
     )
     outranks = forms.BooleanField(
-        label="Stronger than all others on its line",
+        label=gettext_lazy("Stronger than all others on its line"),
         required=False,
-        help_text="Otherwise a cause that Rekindle knows by itself stays the stronger one on the same line.",
+        help_text=gettext_lazy(
+            "Otherwise a cause that Rekindle knows by itself stays the stronger one on the same line."
+        ),
     )
     note = forms.CharField(
-        label="Why",
+        label=gettext_lazy("Why"),
         max_length=500,
         widget=forms.TextInput(attrs={"size": 80}),
-        help_text="Goes into the trail with your name.",
+        help_text=gettext_lazy("Goes into the trail with your name."),
     )
     upload = forms.FileField(
-        label="Text to try it on",
+        label=gettext_lazy("Text to try it on"),
         required=False,
-        help_text=f"A log of up to {UPLOAD_LIMIT // 1024 // 1024} MiB for the preview. It is not stored.",
+        help_text=format_lazy(
+            gettext_lazy("A log of up to {size} MiB for the preview. It is not stored."),
+            size=UPLOAD_LIMIT // 1024 // 1024,
+        ),
     )
 
     class Meta:
@@ -138,12 +164,14 @@ class SiteSignatureForm(Form):
             "outranks",
             "note",
         )
-        labels = {"name": "Id", "says": "What it says"}
+        labels = {"name": gettext_lazy("Id"), "says": gettext_lazy("What it says")}
         help_texts = {
-            "name": "site. and a name in small letters, e.g. site.fan_stuck.",
-            "cluster": "It stays as it is later.",
-            "says": "What an operator reads, without a full stop, e.g. 'A fan of the node stands still'.",
-            "role": "A cause may lead to an action; a victim's message never does.",
+            "name": gettext_lazy("site. and a name in small letters, e.g. site.fan_stuck."),
+            "cluster": gettext_lazy("It stays as it is later."),
+            "says": gettext_lazy(
+                "What an operator reads, without a full stop, e.g. 'A fan of the node stands still'."
+            ),
+            "role": gettext_lazy("A cause may lead to an action; a victim's message never does."),
         }
         widgets = {"says": forms.TextInput(attrs={"size": 80}), "name": forms.TextInput(attrs={"size": 40})}
 
@@ -153,7 +181,7 @@ class SiteSignatureForm(Form):
         self.before = before
         cluster = self.fields["cluster"]
         if isinstance(cluster, forms.ModelChoiceField):
-            cluster.empty_label = "all clusters"
+            cluster.empty_label = _("all clusters")
         self.made: Signature | None = None
         self.slowest_seconds = 0.0
         if before is not None:
@@ -164,11 +192,12 @@ class SiteSignatureForm(Form):
         """Not one that is there."""
         name = str(self.cleaned_data["name"])
         if self.before is None and SiteSignature.objects.filter(name=name).exists():
-            raise ValidationError(f"There is a signature '{name}'; change that one.")
+            raise ValidationError(_("There is a signature '%(name)s'; change that one.") % {"name": name})
         return name
 
     def clean_pattern(self) -> str:
         """Safe to run on every line."""
+        # stays English: begins a sentence of the catalogue
         return _safe(self.cleaned_data["pattern"], "The pattern")
 
     def clean_unless(self) -> str:
@@ -179,7 +208,9 @@ class SiteSignatureForm(Form):
         """Not too long."""
         upload = self.cleaned_data["upload"]
         if upload is not None and upload.size > UPLOAD_LIMIT:
-            raise ValidationError(f"The file has {upload.size} bytes; {UPLOAD_LIMIT} are read.")
+            raise ValidationError(
+                _("The file has %(size)s bytes; %(limit)s are read.") % {"size": upload.size, "limit": UPLOAD_LIMIT}
+            )
         return upload
 
     def clean(self) -> dict[str, Any]:
@@ -191,12 +222,15 @@ class SiteSignatureForm(Form):
         try:
             self.made = checked(SiteSignature(**content))
         except CatalogueError as error:
-            raise ValidationError(f"Refused. {error}") from error
+            raise ValidationError(_("Refused. %(why)s") % {"why": error}) from error
         self.slowest_seconds = slowest_seconds(self.made)
         if self.slowest_seconds > SLOWEST:
             raise ValidationError(
-                f"Refused. The pattern needs {self.slowest_seconds * 1000:.0f} ms on a hostile line of 16 KB; "
-                f"{SLOWEST * 1000:.0f} ms are allowed. Shorten its repetitions."
+                _(
+                    "Refused. The pattern needs %(needed)s ms on a hostile line of 16 KB; %(allowed)s ms are "
+                    "allowed. Shorten its repetitions."
+                )
+                % {"needed": f"{self.slowest_seconds * 1000:.0f}", "allowed": f"{SLOWEST * 1000:.0f}"}
             )
         return found
 
@@ -222,7 +256,7 @@ def _safe(pattern: str, beginning: str) -> str:
     try:
         entries.check_pattern(pattern, beginning)
     except CatalogueError as error:
-        raise ValidationError(f"Refused. {error}") from error
+        raise ValidationError(_("Refused. %(why)s") % {"why": error}) from error
     return pattern
 
 

@@ -2,6 +2,7 @@
 
 from django.contrib import admin
 from django.urls import reverse
+from django.utils.translation import gettext_lazy as _
 
 from audit.read_only import ReadOnlyAdmin
 from detectors.choice_models import IncidentChoice, IncidentNote
@@ -16,7 +17,7 @@ class IncidentAdmin(ReadOnlyAdmin):
     list_filter = ("cluster", "layer", "shared")
     list_select_related = ("cluster",)
     search_fields = ("=uuid", "=fingerprint", "sentence", "acknowledged_by")
-    search_help_text = "A UUID or fingerprint; words of the sentence, or who is at it, in the newest 100,000."
+    search_help_text = _("A UUID or fingerprint; words of the sentence, or who is at it, in the newest 100,000.")
 
     def trail_of(self, obj: Incident) -> dict[str, str]:
         """What was done about incidents of the cluster."""
@@ -35,7 +36,7 @@ class IncidentNoteAdmin(ReadOnlyAdmin):
     list_select_related = ("incident__cluster",)
     ordering = ("-id",)
     search_fields = ("text", "author")
-    search_help_text = "Words of the remark, or who made it."
+    search_help_text = _("Words of the remark, or who made it.")
 
     def trail_of(self, obj: IncidentNote) -> dict[str, str]:
         """What was done about incidents of the cluster."""
@@ -54,7 +55,7 @@ class IncidentChoiceAdmin(ReadOnlyAdmin):
     list_filter = ("cluster", "deed")
     list_select_related = ("cluster",)
     search_fields = ("reason", "made_by")
-    search_help_text = "Words of the reason, or who made it."
+    search_help_text = _("Words of the reason, or who made it.")
 
     def trail_of(self, obj: IncidentChoice) -> dict[str, str]:
         """What was done about incidents of the cluster."""

@@ -6,6 +6,7 @@ from django.contrib import admin
 from django.forms import ModelForm
 from django.http import HttpRequest
 from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
 
 from audit.actor_kind import ActorKind
 from audit.event_type import EventType
@@ -13,7 +14,7 @@ from audit.level import Level
 from audit.read_only import AdminPage
 from audit.trail import Actor, Entry, record
 from detectors.provider_models import AttributionProvider, ProviderQuestion
-from workloads.attempt_admin import BY_ATTEMPT, OfAttemptAdmin
+from workloads.attempt_admin import OfAttemptAdmin
 from workloads.subjects import subject_of_cluster
 
 if TYPE_CHECKING:
@@ -51,7 +52,7 @@ class AttributionProviderAdmin(AdminPage):
 
 def _configured(request: HttpRequest, obj: AttributionProvider, form: Form, changed: list[str] | None) -> Entry:
     person = request.user.get_username()
-    what = f"changed {', '.join(changed)} of" if changed else "added"
+    what = f"changed {', '.join(changed)} of" if changed else "added"  # stays English: stored
     names = changed or [name for name in AttributionProviderAdmin.fields if name != "cluster"]
     payload: dict[str, Any] = {
         "provider": obj.name,
@@ -62,6 +63,7 @@ def _configured(request: HttpRequest, obj: AttributionProvider, form: Form, chan
         type=EventType.CONFIGURATION,
         subject=subject_of_cluster(obj.cluster),
         actor=Actor(ActorKind.PERSON, person),
+        # stays English: stored
         sentence=f"{person} {what} the attribution provider {obj.name} of cluster {obj.cluster.name}.",
         level=Level.WARNING,
         payload=payload,
@@ -76,4 +78,6 @@ class ProviderQuestionAdmin(OfAttemptAdmin):
     list_filter = ("outcome", "phase")
     list_select_related = ("attempt__job",)
     search_fields = ("name",)
-    search_help_text = f"{BY_ATTEMPT}; words of a provider's name in the newest 100,000."
+    search_help_text = _(
+        "The number of a job, an attempt as 4711-0, or its UUID; words of a provider's name in the newest 100,000."
+    )

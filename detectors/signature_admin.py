@@ -9,6 +9,8 @@ from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from audit.actor_kind import ActorKind
 from audit.read_only import ReadOnlyAdmin
@@ -19,11 +21,12 @@ from detectors.previewing import SLOWEST, search_stored, search_text
 from detectors.site_catalogues import newest_versions, site_catalogues
 from detectors.site_signatures import Refused, catalogue_with, disable, keep
 
+BODY_CLASSES = "app-detectors model-sitesignature change-form"  # stays English: classes of Django's style
 FIELDSETS = (
-    ("What it is", ("name", "cluster", "says")),
-    ("Which lines have it", ("pattern", "unless", "example", "must_not")),
-    ("What it means", ("kind", "layer", "role", "action", "confidence", "names", "outranks")),
-    ("Try it", ("upload", "note")),
+    (gettext_lazy("What it is"), ("name", "cluster", "says")),
+    (gettext_lazy("Which lines have it"), ("pattern", "unless", "example", "must_not")),
+    (gettext_lazy("What it means"), ("kind", "layer", "role", "action", "confidence", "names", "outranks")),
+    (gettext_lazy("Try it"), ("upload", "note")),
 )
 
 
@@ -35,7 +38,7 @@ class SiteSignatureAdmin(ReadOnlyAdmin):
     list_filter = ("enabled", "kind", "cluster")
     list_select_related = ("cluster",)
     search_fields = ("name", "says", "pattern")
-    search_help_text = "Words of its id, of what it says, or of its pattern."
+    search_help_text = gettext_lazy("Words of its id, of what it says, or of its pattern.")
     is_long = False
     actions: Any = None
 
@@ -51,17 +54,17 @@ class SiteSignatureAdmin(ReadOnlyAdmin):
         """Whoever may change and disable them."""
         return bool(request.user.has_perm("detectors.change_sitesignature"))
 
-    @admin.display(description="cluster")
+    @admin.display(description=gettext_lazy("cluster"))
     def where(self, row: SiteSignature) -> str:
         """All, or one."""
-        return row.cluster.name if row.cluster else "all"
+        return row.cluster.name if row.cluster else _("all")
 
-    @admin.display(description="state")
+    @admin.display(description=gettext_lazy("state"))
     def state(self, row: SiteSignature) -> str:
         """Whether lines are matched with it."""
         if row.name in site_catalogues().refused:
-            return "left out: no longer usable"
-        return "in use" if row.enabled else "disabled"
+            return _("left out: no longer usable")
+        return _("in use") if row.enabled else _("disabled")
 
     def changeform_view(
         self,
@@ -116,8 +119,9 @@ class SiteSignatureAdmin(ReadOnlyAdmin):
         name = current.name if current else ""
         context = {
             **self.admin_site.each_context(request),
-            "title": f"Signature {name}" if current else "Add a signature of this site",
+            "title": _("Signature %(name)s") % {"name": name} if current else _("Add a signature of this site"),
             "opts": self.opts,
+            "body_classes": BODY_CLASSES,
             "form": form,
             "fieldsets": [(title, [form[field] for field in fields]) for title, fields in FIELDSETS],
             "current": current,
@@ -135,13 +139,14 @@ class SiteSignatureAdmin(ReadOnlyAdmin):
         except Refused as refused:
             form.add_error(None, str(refused))
             return self._page(request, current, form, {})
-        self.message_user(request, f"'{kept.name}' is in use from each worker's next turn on.", messages.SUCCESS)
+        said = _("'%(name)s' is in use from each worker's next turn on.") % {"name": kept.name}
+        self.message_user(request, said, messages.SUCCESS)
         return HttpResponseRedirect(reverse("admin:detectors_sitesignature_changelist"))
 
     def _disabled(self, request: HttpRequest, current: SiteSignature) -> HttpResponse:
         try:
             disable(current, request.POST.get("why", ""), _actor(request), timezone.now())
-            self.message_user(request, f"'{current.name}' is disabled.", messages.SUCCESS)
+            self.message_user(request, _("'%(name)s' is disabled.") % {"name": current.name}, messages.SUCCESS)
         except Refused as refused:
             self.message_user(request, str(refused), messages.ERROR)
         return HttpResponseRedirect(reverse("admin:detectors_sitesignature_change", args=[current.pk]))

@@ -13,6 +13,8 @@ from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, ngettext
 
 from audit.actor_kind import ActorKind
 from audit.event_type import EventType
@@ -67,7 +69,7 @@ def _entry(request: HttpRequest, obj: Model, what: str, message: Any) -> Entry:
         type=EventType.CONFIGURATION,
         subject=Subject(cluster=""),
         actor=Actor(ActorKind.PERSON, person),
-        sentence=f"{person} {what} the {kind} {obj}.",
+        sentence=f"{person} {what} the {kind} {obj}.",  # stays English: stored
         level=Level.WARNING,
         action="rights",
         payload={"said": json.loads(json.dumps(message, default=str)), "after": _rights(obj)},
@@ -95,7 +97,7 @@ class PersonAdmin(WrittenDown, People):
     list_display = ("username", "called", "role", "is_active", "is_staff", "last_login")
     list_filter = ("is_active", "is_staff", "is_superuser", "groups")
     search_fields = ("username", "first_name", "last_name", "email")
-    search_help_text = "Words of the user name, the name or the mail address."
+    search_help_text = gettext_lazy("Words of the user name, the name or the mail address.")
     filter_horizontal = ()
     formfield_overrides: ClassVar[Any] = MANY
     readonly_fields = ("secret", "last_login", "date_joined")
@@ -107,27 +109,27 @@ class PersonAdmin(WrittenDown, People):
         rows: QuerySet[User] = super().get_queryset(request)
         return rows.prefetch_related("groups")
 
-    @admin.display(description="name")
+    @admin.display(description=gettext_lazy("name"))
     def called(self, obj: User) -> str:
         """First and last name."""
         return obj.get_full_name()
 
-    @admin.display(description="may do")
+    @admin.display(description=gettext_lazy("may do"))
     def role(self, obj: User) -> str:
         """In words."""
         if not obj.is_active:
-            return "nothing: the account is closed"
+            return _("nothing: the account is closed")
         if obj.is_superuser:
-            return "everything (superuser)"
-        return ", ".join(sorted(group.name for group in obj.groups.all())) or "read"
+            return _("everything (superuser)")
+        return ", ".join(sorted(group.name for group in obj.groups.all())) or _("read")
 
-    @admin.display(description="password")
+    @admin.display(description=gettext_lazy("password"))
     def secret(self, obj: User) -> SafeString:
         """Whether there is one, never what it is."""
         if obj.has_usable_password():
-            return format_html('Set, and never shown. <a href="{}">Set another one</a>', "../password/")
+            return format_html(_('Set, and never shown. <a href="{}">Set another one</a>'), "../password/")
         return format_html(
-            'None: signs in through the provider or by a link. <a href="{}">Set one</a>', "../password/"
+            _('None: signs in through the provider or by a link. <a href="{}">Set one</a>'), "../password/"
         )
 
     def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
@@ -138,8 +140,8 @@ class PersonAdmin(WrittenDown, People):
         more = ("is_superuser", "user_permissions") if request.user.is_superuser else ()
         return (
             (None, {"fields": self.names}),
-            ("What this person may do", {"fields": (*rights, *more)}),
-            ("When", {"fields": ("last_login", "date_joined")}),
+            (_("What this person may do"), {"fields": (*rights, *more)}),
+            (_("When"), {"fields": ("last_login", "date_joined")}),
         )
 
     def get_form(self, request: HttpRequest, obj: Any = None, change: bool = False, **options: Any) -> Any:
@@ -147,9 +149,9 @@ class PersonAdmin(WrittenDown, People):
         made: Any = super().get_form(request, obj, change=change, **options)
         made.asking = request.user
         words = {
-            "is_active": "Unticked, the account is closed: all sessions and open pages end, nothing is lost.",
-            "is_staff": "May open this admin, and see there what the groups allow.",
-            "is_superuser": "May do everything, here and in the console, whatever the groups say.",
+            "is_active": _("Unticked, the account is closed: all sessions and open pages end, nothing is lost."),
+            "is_staff": _("May open this admin, and see there what the groups allow."),
+            "is_superuser": _("May do everything, here and in the console, whatever the groups say."),
         }
         for name, help_text in words.items():
             if name in made.base_fields:
@@ -166,8 +168,12 @@ class PersonAdmin(WrittenDown, People):
         super().save_model(request, obj, form, change)
         if change and "is_active" in form.changed_data and not obj.is_active:
             ended = end_sessions(obj, timezone.now())
-            sessions = "session" if ended == 1 else "sessions"
-            self.message_user(request, f"The account {obj} is closed; {ended} {sessions} ended.", messages.WARNING)
+            said = ngettext(
+                "The account %(name)s is closed; %(count)s session ended.",
+                "The account %(name)s is closed; %(count)s sessions ended.",
+                ended,
+            )
+            self.message_user(request, said % {"name": obj, "count": ended}, messages.WARNING)
 
     def user_change_password(
         self, request: HttpRequest, id: str, form_url: str = ""
@@ -191,12 +197,12 @@ class RightsAdmin(WrittenDown, GroupAdmin):
         people, rights = Count("user", distinct=True), Count("permissions", distinct=True)
         return rows.annotate(people=people, rights=rights)
 
-    @admin.display(description="people")
+    @admin.display(description=gettext_lazy("people"))
     def people(self, obj: Any) -> int:
         """How many are in it."""
         return int(obj.people)
 
-    @admin.display(description="rights")
+    @admin.display(description=gettext_lazy("rights"))
     def rights(self, obj: Any) -> int:
         """How many it gives."""
         return int(obj.rights)

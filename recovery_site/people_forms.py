@@ -6,6 +6,8 @@ from django import forms
 from django.contrib.auth.forms import UserChangeForm
 from django.contrib.auth.models import Group, User
 from django.core.exceptions import ValidationError
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from recovery_site.people import MAY_CHANGE_PEOPLE, groups_to_give, others_remain
 
@@ -14,8 +16,10 @@ if TYPE_CHECKING:
 else:  # takes no type argument when it runs
     Change = UserChangeForm
 
-OWN = "Nobody takes this from himself: have somebody else do it."
-LAST = "Nobody else could open the admin and change people's rights. Make somebody else an administrator first."
+OWN = gettext_lazy("Nobody takes this from himself: have somebody else do it.")
+LAST = gettext_lazy(
+    "Nobody else could open the admin and change people's rights. Make somebody else an administrator first."
+)
 
 
 class PersonForm(Change):
@@ -26,8 +30,11 @@ class PersonForm(Change):
         Group.objects.none(),
         required=False,
         widget=forms.CheckboxSelectMultiple,
-        help_text="In none: reads the console. Operators: also approve, pause, exclude and answer incidents. "
-        "Administrators: also switch modes and change clusters, policies, signatures, tokens and people.",
+        label=gettext_lazy("Groups"),
+        help_text=gettext_lazy(
+            "In none: reads the console. Operators: also approve, pause, exclude and answer incidents. "
+            "Administrators: also switch modes and change clusters, policies, signatures, tokens and people."
+        ),
     )
 
     def __init__(self, *args: Any, **names: Any) -> None:
@@ -42,7 +49,8 @@ class PersonForm(Change):
         beyond = sorted(group.name for group in wanted ^ held if group.pk not in mine)
         if beyond:
             raise ValidationError(
-                f"{', '.join(beyond)} may do more than you may; a superuser can give and take that."
+                _("%(groups)s may do more than you may; a superuser can give and take that.")
+                % {"groups": ", ".join(beyond)}
             )
         return self.cleaned_data["groups"]
 
@@ -71,7 +79,7 @@ class PersonForm(Change):
             return False
         if found.get("is_superuser", before.is_superuser):
             return True
-        app, _, codename = MAY_CHANGE_PEOPLE.partition(".")
+        app, _dot, codename = MAY_CHANGE_PEOPLE.partition(".")
         one = {"permissions__content_type__app_label": app, "permissions__codename": codename}
         groups = Group.objects.filter(
             pk__in=[group.pk for group in found.get("groups", before.groups.all())], **one

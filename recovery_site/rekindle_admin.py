@@ -11,37 +11,45 @@ from django.http import HttpRequest, HttpResponseBase
 from django.template.response import SimpleTemplateResponse
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.functional import Promise
+from django.utils.translation import gettext_lazy
 
 from advisor_api.client_address import client_address
 from console.signing_in import signed_out, tell
 from workloads.visible_text import stand_in
 
-SECTIONS: Sequence[tuple[str, Sequence[str]]] = (
-    ("Clusters", ("workloads.Cluster", "workloads.Node", "advisor_api.Pause", "advisor_api.Exclusion")),
-    ("Policies", ("advisor_api.PolicyVersion", "advisor_api.PolicyActivation")),
+SECTIONS: Sequence[tuple[str, Promise, Sequence[str]]] = (
     (
-        "Signatures and providers",
+        "clusters",
+        gettext_lazy("Clusters"),
+        ("workloads.Cluster", "workloads.Node", "advisor_api.Pause", "advisor_api.Exclusion"),
+    ),
+    ("policies", gettext_lazy("Policies"), ("advisor_api.PolicyVersion", "advisor_api.PolicyActivation")),
+    (
+        "signatures-and-providers",
+        gettext_lazy("Signatures and providers"),
         ("detectors.SiteSignature", "detectors.AttributionProvider", "detectors.ProviderQuestion"),
     ),
-    ("People and tokens", ("auth.User", "auth.Group", "advisor_api.ApiToken")),
+    ("people-and-tokens", gettext_lazy("People and tokens"), ("auth.User", "auth.Group", "advisor_api.ApiToken")),
     (
-        "Who is told",
+        "who-is-told",
+        gettext_lazy("Who is told"),
         (
             *("advisor_api.NotificationRoute", "advisor_api.Delivery", "advisor_api.Silence"),
             *("advisor_api.RepairSystem", "advisor_api.RepairRecord"),
         ),
     ),
 )
-"""What people come for, in the order of the front page; everything else is evidence, to be read."""
-EVIDENCE = "Evidence, to be read"
+"""What people come for, in the order of the front page, each by its place there; all else is evidence."""
+EVIDENCE = gettext_lazy("Evidence, to be read")
 
 
 class RekindleSite(AdminSite):
     """The admin. Every page of it passes through `admin_view`."""
 
     site_header = "Rekindle"
-    site_title = "Rekindle admin"
-    index_title = "What is set, and what is stored"
+    site_title = gettext_lazy("Rekindle admin")
+    index_title = gettext_lazy("What is set, and what is stored")
     empty_value_display = "–"
 
     def admin_view(self, view: Callable[..., Any], cacheable: bool = False) -> Any:
@@ -66,10 +74,10 @@ class RekindleSite(AdminSite):
             return rooms
         left = {model["model"]._meta.label: model for room in rooms for model in room["models"]}
         found = []
-        for title, labels in SECTIONS:
+        for place, title, labels in SECTIONS:
             if models := [left.pop(label) for label in labels if label in left]:
-                found.append(_section(title, models))
-        return [*found, _section(EVIDENCE, list(left.values()))] if left else found
+                found.append(_section(place, str(title), models))
+        return [*found, _section("evidence", str(EVIDENCE), list(left.values()))] if left else found
 
     def password_change(self, request: HttpRequest, extra_context: Any = None) -> Any:
         """Somebody's own password, and the event, or neither."""
@@ -77,7 +85,8 @@ class RekindleSite(AdminSite):
             answer = super().password_change(request, extra_context)
             if request.method == "POST" and answer.status_code == 302:
                 name = request.user.get_username()
-                tell(f"{name} changed the own password.", name, client_address(request), timezone.now())
+                said = f"{name} changed the own password."  # stays English: stored
+                tell(said, name, client_address(request), timezone.now())
         return answer
 
     def logout(self, request: HttpRequest, extra_context: Any = None) -> Any:
@@ -87,12 +96,11 @@ class RekindleSite(AdminSite):
         return super().logout(request, extra_context)
 
 
-def _section(title: str, models: list[Any]) -> dict[str, Any]:
-    label = title.partition(",")[0].lower().replace(" ", "-")
+def _section(place: str, title: str, models: list[Any]) -> dict[str, Any]:
     return {
         "name": title,
-        "app_label": label,
-        "app_url": f"{reverse('admin:index')}#{label}",
+        "app_label": place,
+        "app_url": f"{reverse('admin:index')}#{place}",
         "has_module_perms": True,
         "models": models,
     }

@@ -10,6 +10,8 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from audit.actor_kind import ActorKind
 from audit.event_type import EventType
@@ -74,28 +76,28 @@ class ClusterAdmin(AdminPage):
     )
     list_filter = ("mode", "enabled", "acknowledge_scheduler_actions", "scheduler_kind", "environment")
     search_fields = ("name", "environment")
-    search_help_text = "Words of the name or of the environment."
+    search_help_text = gettext_lazy("Words of the name or of the environment.")
     fieldsets = (
         (None, {"fields": ("name", "environment", "enabled", "poll_seconds")}),
-        ("Scheduler", {"fields": SCHEDULER}),
-        ("Logs", {"fields": ("log_roots", "log_patterns", "dump_patterns", "detector_limits")}),
-        ("Log store, instead of files", {"fields": STORE}),
-        ("Metrics of GPUs, adapters and hosts", {"fields": METRICS}),
-        ("What may be done", {"fields": ("switched", "opt_out", "acknowledge_scheduler_actions")}),
-        ("What is seen", {"fields": SEEN}),
+        (gettext_lazy("Scheduler"), {"fields": SCHEDULER}),
+        (gettext_lazy("Logs"), {"fields": ("log_roots", "log_patterns", "dump_patterns", "detector_limits")}),
+        (gettext_lazy("Log store, instead of files"), {"fields": STORE}),
+        (gettext_lazy("Metrics of GPUs, adapters and hosts"), {"fields": METRICS}),
+        (gettext_lazy("What may be done"), {"fields": ("switched", "opt_out", "acknowledge_scheduler_actions")}),
+        (gettext_lazy("What is seen"), {"fields": SEEN}),
     )
 
     def get_readonly_fields(self, request: HttpRequest, obj: Cluster | None = None) -> tuple[str, ...]:
         """The mode and what is seen; the name once it is given."""
         return ("switched", *SEEN, *(("name",) if obj else ()))
 
-    @admin.display(description="mode")
+    @admin.display(description=gettext_lazy("mode"))
     def switched(self, obj: Cluster) -> SafeString | str:
         """What it is, and where it is switched: not here."""
         if obj.pk is None:
-            return "Monitor: nothing is done. It is switched in the console once the cluster is there."
-        mode, page = Mode(obj.mode).label, reverse("cluster-mode", args=[obj.name])
-        return format_html('{}. <a href="{}">Switched in the console</a>, with a reason.', mode, page)
+            return _("Monitor: nothing is done. It is switched in the console once the cluster is there.")
+        mode, page = _(Mode(obj.mode).label), reverse("cluster-mode", args=[obj.name])
+        return format_html(_('{}. <a href="{}">Switched in the console</a>, with a reason.'), mode, page)
 
     def trail_of(self, obj: Cluster) -> dict[str, str]:
         """What was set of it."""
@@ -126,7 +128,7 @@ def _only(values: dict[str, Any], names: set[str]) -> dict[str, Any]:
 
 def _configured(request: HttpRequest, cluster: Cluster, payload: dict[str, Any], change: bool) -> Entry:
     person = request.user.get_username()
-    what = f"changed {', '.join(payload['after'])} of" if change else "added"
+    what = f"changed {', '.join(payload['after'])} of" if change else "added"  # stays English: stored
     return Entry(
         type=EventType.CONFIGURATION,
         subject=subject_of_cluster(cluster),
@@ -144,7 +146,7 @@ class NodeAdmin(ReadOnlyAdmin):
     list_display = ("name", "cluster", "state", "available", "reason", "reason_by", "reason_at", "seen_at")
     list_filter = ("cluster", "available")
     search_fields = ("name", "reason")
-    search_help_text = "Words of the name or of the reason that somebody gave to the scheduler."
+    search_help_text = gettext_lazy("Words of the name or of the reason that somebody gave to the scheduler.")
     list_select_related = ("cluster",)
 
     def trail_of(self, obj: Node) -> dict[str, str]:
@@ -166,7 +168,9 @@ class JobAdmin(ReadOnlyAdmin):
     )
     list_filter = ("cluster", "live", "newest_state", "wish")
     search_fields = ("=workflow_id", "=user", "=partition", "name", "user")
-    search_help_text = "A number, a user, a partition or a workflow; words of the name in the newest 100,000 jobs."
+    search_help_text = gettext_lazy(
+        "A number, a user, a partition or a workflow; words of the name in the newest 100,000 jobs."
+    )
     list_select_related = ("cluster",)
 
     def meanings(self, term: str) -> list[Q]:
@@ -202,7 +206,7 @@ class AttemptAdmin(OfAttemptAdmin):
     list_filter = ("job__cluster", "state", "phase")
     list_select_related = ("job__cluster",)
 
-    @admin.display(description="cluster")
+    @admin.display(description=gettext_lazy("cluster"))
     def cluster(self, attempt: Attempt) -> str:
         """Where it ran."""
         return attempt.job.cluster.name

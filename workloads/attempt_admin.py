@@ -7,12 +7,12 @@ from uuid import UUID
 
 from django.db.models import Q
 from django.urls import reverse
+from django.utils.translation import gettext_lazy as _
 
 from audit.read_only import ReadOnlyAdmin
 from workloads.models import Attempt, Cluster, Job
 
 FOUND_AT_MOST = 1000  # attempts of one number
-BY_ATTEMPT = "The number of a job, an attempt as 4711-0, or its UUID"
 _LABEL = re.compile(r"(\d{1,18})(?:-(\d{1,9}))?", re.ASCII)
 
 
@@ -22,7 +22,7 @@ class OfAttemptAdmin(ReadOnlyAdmin):
     attempt_path = "attempt"
     ordering: ClassVar[Any] = ("-id",)
     search_fields: ClassVar[Any] = ()
-    search_help_text = f"{BY_ATTEMPT}."
+    search_help_text = _("The number of a job, an attempt as 4711-0, or its UUID.")
 
     def get_search_fields(self, request: Any) -> Any:
         """The attempt can be sought, whatever else can."""
