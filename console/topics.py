@@ -13,7 +13,7 @@ GATES = frozenset({EventType.MODE_CHANGED.value, EventType.PAUSE.value, EventTyp
 """These may change whether advice on any job of the cluster may be acted on."""
 
 _TOPIC = re.compile(
-    r"overview|(?:cluster|gates):[a-z0-9][a-z0-9_.-]{0,63}|job:[a-z0-9][a-z0-9_.-]{0,63}/\d{1,19}/\d{1,9}"
+    r"overview|(?:cluster|gates):[a-z0-9][a-z0-9_.-]{0,63}|job:[a-z0-9][a-z0-9_.-]{0,63}/[0-9]{1,18}/[0-9]{1,10}"
 )
 
 

@@ -59,10 +59,20 @@ def test_an_event_of_the_site_touches_the_overview_only() -> None:
         ("job:demo/4711", False),
         ("job:demo/x/0", False),
         ("overview\n", False),
+        (f"job:demo/{'9' * 18}/{'9' * 10}", True),
+        (f"job:demo/{'9' * 19}/0", False),
+        ("job:demo/٤٧١١/0", False),
     ],
 )
 def test_what_may_be_subscribed_to(text: str, good: bool) -> None:
     assert is_topic(text) is good
+
+
+@pytest.mark.parametrize("text", [f"job:demo/{'9' * 18}/{'9' * 10}", "job:demo/0/0"])
+def test_no_topic_of_one_page_keeps_others_from_hearing(text: str, watcher: Watcher, now: datetime) -> None:
+    assert is_topic(text)
+    assert watcher.look(frozenset({text}), now).topics == frozenset()
+    assert catch_up(frozenset({text}), watcher.last_id, now).topics == frozenset()
 
 
 def test_a_new_event_is_found_once(watcher: Watcher, now: datetime) -> None:
