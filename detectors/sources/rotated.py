@@ -4,19 +4,17 @@ logrotate renames (`log` to `log.1`, later `log.2.gz`), or copies and truncates;
 goes on writing to the renamed one. Whatever the way, the rest that was not read stands in a file beside it.
 """
 
-import bz2
-import gzip
 import lzma
 import os
 import re
 import zlib
 from collections import OrderedDict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
-from typing import IO, Any
 
 from detectors.sources.opening import Opened, Unreadable, opened
+from detectors.sources.packed_text import MEMBERS, PackedText
 from detectors.sources.position import HEAD, TAIL, FilePosition, digest
 
 ENTRIES_LIMIT = 20_000  # names looked at in a folder
@@ -29,26 +27,31 @@ SUFFIX = r"(?:[.-]\d[\dT._:-]{0,31}|\.old|\.bak)(?:\.(?P<packed>gz|bz2|xz))?"
 _ROTATED = re.compile(rf"(?P<base>.+?){SUFFIX}\Z", re.DOTALL)
 _NUMBER = re.compile(r"\.(\d{1,6})(?:\.\w+)?\Z")
 _DATE = re.compile(r"[.-](\d{8}[\dT._:-]*?)(?:\.\w+)?\Z")
-_UNPACKED: dict[str, Callable[[IO[bytes]], Any]] = {
-    "gz": lambda raw: gzip.GzipFile(fileobj=raw, mode="rb"),
-    "bz2": bz2.BZ2File,
-    "xz": lzma.LZMAFile,
-}
 BROKEN = (OSError, EOFError, zlib.error, lzma.LZMAError, ValueError)
 """What a compressed file that is not complete (yet), or none at all, raises."""
 
 
 @dataclass
 class Unpacking:
-    """How many bytes may still be unpacked in one turn over one log, over all its rotated files."""
+    """How much may still be unpacked in one turn over one log, over all its rotated files.
+
+    `left`: bytes of text; `packed_left`: bytes of packed files, and what their members count as.
+    """
 
     left: int = field(default_factory=lambda: PASSES * UNPACKED_LIMIT)
+    packed_left: int = field(default_factory=lambda: PASSES * UNPACKED_LIMIT)
 
     def spend(self, size: int) -> None:
         """Raises `ValueError` when there is no more."""
         self.left -= size
         if self.left < 0:
             raise ValueError("more than what is unpacked in one turn")
+
+    def take(self, size: int) -> None:
+        """The same for what is taken from packed files."""
+        self.packed_left -= size
+        if self.packed_left < 0:
+            raise ValueError("more than what is read of packed files in one turn")
 
 
 @dataclass
@@ -59,7 +62,7 @@ class Rotated:
     file: Opened
     packed: bool
     _unpacking: Unpacking = field(default_factory=Unpacking)
-    _text: IO[bytes] | None = None
+    _text: PackedText | None = None
 
     def read(self, offset: int, size: int) -> bytes:
         """`size` bytes of its text from `offset` on, less at its end. Raises one of `BROKEN`.
@@ -72,8 +75,7 @@ class Rotated:
             raise ValueError("longer than what is unpacked")
         there = self._text.tell()
         self._unpacking.spend(offset + size - (there if there <= offset else 0))
-        self._text.seek(offset)
-        return self._text.read(size)
+        return self._text.read_at(offset, size)
 
     def begins_like(self, other: Opened) -> bool:
         """Whether it is a copy of the beginning of another file."""
@@ -115,7 +117,7 @@ def base_of(name: str) -> str | None:
 def packing_of(name: str) -> str | None:
     """`gz`, `bz2`, `xz` by the end of a name; `None`: it is not packed, or by something that is not known here."""
     last = name.rpartition(".")[2]
-    return last if last in _UNPACKED else None
+    return last if last in MEMBERS else None
 
 
 @dataclass(frozen=True)
@@ -193,8 +195,7 @@ def opened_rotated(
         if packing is None:
             yield Rotated(path, file, packed=False, _unpacking=unpacking)
             return
-        raw = stack.enter_context(os.fdopen(os.dup(file.descriptor), "rb"))
-        text = stack.enter_context(_UNPACKED[packing](raw))
+        text = PackedText(file.descriptor, packing, unpacking.take)
         yield Rotated(path, file, packed=True, _unpacking=unpacking, _text=text)
 
 
