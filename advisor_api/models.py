@@ -4,6 +4,7 @@ import uuid
 from datetime import datetime
 
 from django.db import models
+from django.utils.translation import gettext_noop
 
 import advisor_api.notification_models  # its tables are this room's
 import advisor_api.repair_models  # its tables are this room's
@@ -219,7 +220,12 @@ class Pause(models.Model):
     cluster = models.ForeignKey(Cluster, on_delete=models.CASCADE, related_name="pauses")
     scope = models.CharField(
         max_length=16,
-        choices=[("cluster", "Cluster"), ("partition", "Partition"), ("user", "User"), ("job", "Job number")],
+        choices=[
+            ("cluster", gettext_noop("Cluster")),
+            ("partition", gettext_noop("Partition")),
+            ("user", gettext_noop("User")),
+            ("job", gettext_noop("Job number")),
+        ],
     )
     value = models.CharField(max_length=128, blank=True, default="")
     reason = MaskedCharField(max_length=1000)

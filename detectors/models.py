@@ -3,6 +3,7 @@
 import uuid
 
 from django.db import models
+from django.utils.translation import gettext_noop
 
 import detectors.choice_models
 import detectors.provider_models
@@ -78,7 +79,10 @@ class Excerpt(models.Model):
     stream = models.CharField(max_length=4096)
     offset = models.BigIntegerField()
     text = models.TextField()
-    why = models.CharField(max_length=16, choices=[("evidence", "Around evidence"), ("end", "End of the attempt")])
+    why = models.CharField(
+        max_length=16,
+        choices=[("evidence", gettext_noop("Around evidence")), ("end", gettext_noop("End of the attempt"))],
+    )
     kept_at = models.DateTimeField()
 
     class Meta:

@@ -3,6 +3,7 @@
 from django.core.exceptions import ValidationError
 from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
+from django.utils.translation import gettext_noop
 
 from audit.masked_fields import MaskedCharField, MaskedJSONField
 from detectors.providers import ADAPTERS
@@ -13,11 +14,11 @@ from workloads.validators import PLAIN_NAME
 LONGEST_SECONDS = 60
 PHASES = [("both", "Fast and slow verdicts"), ("fast", "Fast verdicts"), ("slow", "Slow verdicts")]
 OUTCOMES = [
-    ("waiting", "Not answered yet"),
-    ("answered", "Answered"),
-    ("nothing", "Has nothing to say"),
-    ("late", "Answered too late"),
-    ("failed", "No usable answer"),
+    ("waiting", gettext_noop("Not answered yet")),
+    ("answered", gettext_noop("Answered")),
+    ("nothing", gettext_noop("Has nothing to say")),
+    ("late", gettext_noop("Answered too late")),
+    ("failed", gettext_noop("No usable answer")),
 ]
 
 
@@ -85,7 +86,7 @@ class ProviderQuestion(models.Model):
     kind = models.CharField(max_length=16)
     attempt = models.ForeignKey(Attempt, on_delete=models.CASCADE, related_name="questions")
     verdict = models.ForeignKey("detectors.Verdict", on_delete=models.CASCADE, related_name="questions")
-    phase = models.CharField(max_length=8, choices=[("fast", "Fast"), ("slow", "Slow")])
+    phase = models.CharField(max_length=8, choices=[("fast", gettext_noop("Fast")), ("slow", gettext_noop("Slow"))])
     own_hash = models.CharField(
         max_length=64, help_text="Of our own verdict, without any answers: asked about once."
     )
