@@ -15,19 +15,9 @@ class Standing(Word):
     STRANDED = "stranded", "Stranded: left out of restarts or out of use, and no reason stands any more", "info"
 
     @property
-    def short(self) -> str:
-        """The word alone."""
-        return self.label.partition(":")[0]
-
-    @property
     def out(self) -> bool:
         """Whether it is left out of restarts, or out of use."""
         return self in {Standing.ISOLATED, Standing.STRANDED}
-
-    @property
-    def meaning(self) -> str:
-        """What it says, without the word."""
-        return self.label.partition(": ")[2]
 
     @classmethod
     def of(cls, *, out: bool, evidence: bool) -> "Standing":

@@ -3,6 +3,7 @@
 from django.core.exceptions import ValidationError
 from django.core.validators import MaxValueValidator, MinValueValidator, validate_email
 from django.db import models
+from django.utils.translation import gettext_noop
 
 from advisor_api.notifying.outcome import DeliveryOutcome
 from advisor_api.notifying.topic import TOPICS, NotificationTopic
@@ -16,11 +17,11 @@ from workloads.models import Cluster
 
 MOST_RECIPIENTS = 20
 KINDS = [
-    ("mail", "Mail"),
-    ("webhook", "Webhook, signed"),
-    ("slack", "Slack, or what takes its webhooks"),
-    ("alertmanager", "Alertmanager (its API)"),
-    ("receiver", "Receiver of Alertmanager's webhooks"),
+    ("mail", gettext_noop("Mail")),
+    ("webhook", gettext_noop("Webhook, signed")),
+    ("slack", gettext_noop("Slack, or what takes its webhooks")),
+    ("alertmanager", gettext_noop("Alertmanager (its API)")),
+    ("receiver", gettext_noop("Receiver of Alertmanager's webhooks")),
 ]
 NEEDS_CREDENTIAL = {"webhook": "secret", "slack": "address"}
 """What the credential of these kinds holds; the others may have one that opens."""

@@ -5,6 +5,7 @@ import re
 from django.core.exceptions import ValidationError
 from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
+from django.utils.translation import gettext_noop
 
 from advisor_api.outgoing import Outgoing
 from audit.masked_fields import MaskedJSONField
@@ -15,13 +16,17 @@ from workloads.validators import PLAIN_NAME
 LONGEST_SECONDS = 60
 FILE_NAME = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9_.-]{0,57}\.jsonl\Z")
 KINDS = [("file", "JSON lines, appended to a file"), ("webhook", "Webhook (one POST for each record)")]
-DEEDS = [("opened", "Opened"), ("renewed", "Renewed"), ("lifted", "Lifted")]
+DEEDS = [
+    ("opened", gettext_noop("Opened")),
+    ("renewed", gettext_noop("Renewed")),
+    ("lifted", gettext_noop("Lifted")),
+]
 OUTCOMES = [
-    ("waiting", "Not handed over yet"),
-    ("busy", "Busy: the node still runs jobs"),
-    ("sent", "Handed over"),
-    ("overtaken", "Over before it was handed over"),
-    ("failed", "Given up"),
+    ("waiting", gettext_noop("Not handed over yet")),
+    ("busy", gettext_noop("Busy: the node still runs jobs")),
+    ("sent", gettext_noop("Handed over")),
+    ("overtaken", gettext_noop("Over before it was handed over")),
+    ("failed", gettext_noop("Given up")),
 ]
 OPEN = ("waiting", "busy")
 

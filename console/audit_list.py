@@ -11,6 +11,7 @@ from datetime import UTC, datetime, timedelta
 from urllib.parse import quote, urlencode
 
 from django.db.models import Count, Max, Min, Q
+from django.utils.translation import gettext as _
 
 from advisor_api.trail_search import Filters, order_of, search
 from audit.actor_kind import ActorKind
@@ -137,22 +138,25 @@ def read_trail_wanted(query: Mapping[str, str], now: datetime) -> TrailWanted:
     for name, vocabulary in VOCABULARY.items():
         words[name] = query.get(name, "")
         if words[name] and words[name] not in set(vocabulary):
-            mistakes.append(f"No event has {words[name][:40]!r} as its {name.replace('_', ' ')}.")
+            asked = {"value": repr(words[name][:40]), "name": name.replace("_", " ")}
+            mistakes.append(_("No event has %(value)s as its %(name)s.") % asked)
             words[name] = ""
     words["job"] = query.get("job", "")[:40].strip()
     if words["job"] and not _LABEL.fullmatch(words["job"]):
-        mistakes.append("Write a job as its number, 4711, or an attempt as 4711-0.")
+        mistakes.append(_("Write a job as its number, 4711, or an attempt as 4711-0."))
         words["job"] = ""
     for name in ("since", "until"):
         words[name] = query.get(name, "")[:40].strip()
         if words[name] and moment_of(words[name], now) is None:
             mistakes.append(
-                f"{name.capitalize()} is a moment in UTC, 2026-11-30 16:00, or a span back: 30m, 8h, 7d."
+                _("Since is a moment in UTC, 2026-11-30 16:00, or a span back: 30m, 8h, 7d.")
+                if name == "since"
+                else _("Until is a moment in UTC, 2026-11-30 16:00, or a span back: 30m, 8h, 7d.")
             )
             words[name] = ""
     before = query.get("before", "")[:40]
     if before and _place(before) is None:
-        mistakes.append("The place to go on from is none of ours; this is the first page.")
+        mistakes.append(_("The place to go on from is none of ours; this is the first page."))
         before = ""
     progress = "1" if query.get("progress", "") else ""
     return TrailWanted(**words, progress=progress, before=before, mistake=" ".join(mistakes))

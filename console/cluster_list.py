@@ -5,6 +5,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+from django.utils.translation import gettext as _
+
 from advisor_api.cluster_view import SeenSource, seen_clusters
 from advisor_api.models import ControllerLease
 from advisor_api.node_standing import Standing
@@ -15,7 +17,6 @@ from workloads.mode import Mode
 from workloads.models import Cluster
 
 KINDS = dict(Cluster._meta.get_field("scheduler_kind").choices or ())
-TRANSPORTS = dict(Cluster._meta.get_field("scheduler_transport").choices or ())
 
 
 @dataclass(frozen=True)
@@ -50,9 +51,11 @@ def read_clusters_wanted(query: Mapping[str, str]) -> ClustersWanted:
     kind, mode = query.get("kind", ""), query.get("mode", "")
     mistakes = []
     if kind and kind not in KINDS:
-        mistakes.append(f"There is no kind of scheduler of that name; known are {', '.join(KINDS)}.")
+        mistakes.append(
+            _("There is no kind of scheduler of that name; known are %(names)s.") % {"names": ", ".join(KINDS)}
+        )
     if mode and mode not in set(Mode):
-        mistakes.append(f"There is no mode of that name; known are {', '.join(Mode)}.")
+        mistakes.append(_("There is no mode of that name; known are %(names)s.") % {"names": ", ".join(Mode)})
     return ClustersWanted(kind if kind in KINDS else "", mode if mode in set(Mode) else "", " ".join(mistakes))
 
 

@@ -5,6 +5,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from django.db.models import Count, Max
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext_lazy
 
 from advisor_api.models import ControllerLease, Pause
 from console.recovery import open_recoveries
@@ -20,9 +22,21 @@ _WAITING = [state.value for state in WAITING]
 LEAST_JOB_AGE_SECONDS = 120  # decisions 13; the controller says the same in its log
 
 _LEFT_OUT = {
-    "nobody": "{} lines belong to no watched attempt.",
-    "several": "{} lines fit several attempts and were given to none: map the label restart.",
-    "uncertain": "{} times more lines came in one instant than the store gives at once.",
+    "nobody": ngettext_lazy(
+        "%(count)s lines belong to no watched attempt.",
+        "%(count)s lines belong to no watched attempt.",
+        "count",
+    ),
+    "several": ngettext_lazy(
+        "%(count)s lines fit several attempts and were given to none: map the label restart.",
+        "%(count)s lines fit several attempts and were given to none: map the label restart.",
+        "count",
+    ),
+    "uncertain": ngettext_lazy(
+        "%(count)s times more lines came in one instant than the store gives at once.",
+        "%(count)s times more lines came in one instant than the store gives at once.",
+        "count",
+    ),
 }
 
 
@@ -45,10 +59,10 @@ class ClusterRow:
         age = self.cluster.min_job_age_seconds
         if age is None or age >= LEAST_JOB_AGE_SECONDS:
             return ""
-        return (
-            f"The scheduler forgets a finished job after {age} s (MinJobAge). Below {LEAST_JOB_AGE_SECONDS} s a "
-            "decision or an approval may come too late to restart a job that failed."
-        )
+        return _(
+            "The scheduler forgets a finished job after %(age)s s (MinJobAge). Below %(least)s s a decision or an "
+            "approval may come too late to restart a job that failed."
+        ) % {"age": age, "least": LEAST_JOB_AGE_SECONDS}
 
 
 @dataclass(frozen=True)
@@ -112,7 +126,7 @@ def left_out_of(cluster: Cluster) -> list[str]:
     of_stores = Feed.objects.filter(cluster=cluster, attempt=None).exclude(source=METRICS)
     for position in of_stores.values_list("position", flat=True):
         counts.update({name: int(position.get(name, 0)) for name in _LEFT_OUT})
-    return [sentence.format(counts[name]) for name, sentence in _LEFT_OUT.items() if counts[name]]
+    return [sentence % {"count": counts[name]} for name, sentence in _LEFT_OUT.items() if counts[name]]
 
 
 def blind_attempts(cluster: Cluster, limit: int = 50) -> list[Attempt]:

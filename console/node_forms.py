@@ -4,13 +4,15 @@ import re
 from typing import Any
 
 from django import forms
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from console.forms import ReasonForm
 from console.until import UntilForm
 from workloads.stored_text import storable
 
 SEEN = re.compile(r"(?:[0-9]{1,18}(?:,[0-9]{1,18}){0,199})?")
-NOT_SEEN = "The form does not say what was shown; open the page again."
+NOT_SEEN = gettext_lazy("The form does not say what was shown; open the page again.")
 
 
 class SeenForm(ReasonForm):
@@ -29,7 +31,7 @@ class SeenForm(ReasonForm):
         """Plain text: what the trail could not keep as it is would be another reason."""
         reason: str = self.cleaned_data["reason"]
         if storable(reason, len(reason) + 1) != reason:
-            raise forms.ValidationError("The reason must be plain text.")
+            raise forms.ValidationError(_("The reason must be plain text."))
         return reason
 
 
@@ -46,12 +48,15 @@ class PauseForm(UntilForm, SeenForm):
 
     scope = forms.ChoiceField(
         choices=[
-            ("cluster", "the whole cluster"),
-            ("partition", "a partition"),
-            ("user", "a user"),
-            ("job", "a job"),
+            ("cluster", gettext_lazy("the whole cluster")),
+            ("partition", gettext_lazy("a partition")),
+            ("user", gettext_lazy("a user")),
+            ("job", gettext_lazy("a job")),
         ],
-        error_messages={"required": "Choose what is paused.", "invalid_choice": "A pause is of one of these."},
+        error_messages={
+            "required": gettext_lazy("Choose what is paused."),
+            "invalid_choice": gettext_lazy("A pause is of one of these."),
+        },
         widget=forms.Select(attrs={"class": "form-select"}),
     )
     value = forms.CharField(

@@ -10,6 +10,7 @@ from datetime import datetime
 from urllib.parse import urlencode
 
 from django.db.models import Q
+from django.utils.translation import gettext as _
 
 from advisor_api.models import Exclusion
 from advisor_api.node_facts import Stands
@@ -84,11 +85,11 @@ def read_nodes_wanted(query: Mapping[str, str]) -> NodesWanted:
     standing, page = query.get("standing", ""), query.get("page", "") or "1"
     mistakes = []
     if standing and standing not in set(Standing):
-        mistakes.append(f"No node can stand so; known are {', '.join(Standing)}.")
+        mistakes.append(_("No node can stand so; known are %(names)s.") % {"names": ", ".join(Standing)})
         standing = ""
     whole = page.isascii() and page.isdigit() and 0 < int(page[:9]) <= PAGES_AT_MOST and len(page) < 9
     if not whole:
-        mistakes.append("The page is no number; this is the first one.")
+        mistakes.append(_("The page is no number; this is the first one."))
     words = {name: query.get(name, "")[:LIMIT].strip().replace("\0", "") for name in ("cluster", "partition", "q")}
     return NodesWanted(standing=standing, page=int(page) if whole else 1, mistake=" ".join(mistakes), **words)
 

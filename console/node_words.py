@@ -6,11 +6,14 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from django.db.models import Max
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
 from advisor_api.models import Exclusion
 from advisor_api.policies import policy_at
 from advisor_api.policy.values import BadPolicy
 from advisor_api.repair_models import RepairSystem
+from console.attempt_names import some_of
 from console.node_page import NodeNow
 from console.plain_words import node_state
 from schedulers.states import LIVE, WAITING
@@ -45,52 +48,64 @@ def meaning_of_exclusion(cluster: Cluster, seen: NodeNow, now: datetime) -> Mean
     name = seen.node.name
     sentences = [
         _running(seen.running, name),
-        f"New attempts that Rekindle restarts leave {name} out until the end that you choose. The scheduler itself "
-        "is told nothing: to keep every job off the node, drain it there.",
+        _(
+            "New attempts that Rekindle restarts leave %(name)s out until the end that you choose. The scheduler "
+            "itself is told nothing: to keep every job off the node, drain it there."
+        )
+        % {"name": name},
     ]
     if seen.kept:
-        sentences.append(f"{name} is left out already; yours comes beside that, and whichever ends last counts.")
+        text = _("%(name)s is left out already; yours comes beside that, and whichever ends last counts.")
+        sentences.append(text % {"name": name})
     if seen.drained:
-        sentences.append(
-            f"The scheduler has it out of use already ({node_state(seen.node.state)}); that stays as it is."
-        )
+        text = _("The scheduler has it out of use already (%(state)s); that stays as it is.")
+        sentences.append(text % {"state": node_state(seen.node.state)})
     shares = shares_of(cluster, seen.node, now)
     sentences += [_share(one) for one in shares]
     sentences += [_cap(one, name) for one in shares if one.allowed is not None and one.out >= one.allowed]
     sentences.append(
-        "A job that would be left too few nodes gets some that are left out after all: what weighs least gives way "
-        "first, and a person's word weighs most."
+        _(
+            "A job that would be left too few nodes gets some that are left out after all: what weighs least gives "
+            "way first, and a person's word weighs most."
+        )
     )
-    told = list(RepairSystem.objects.filter(cluster=cluster, enabled=True).values_list("name", flat=True))
-    if told:
-        sentences.append(f"The repair system{'s' if len(told) > 1 else ''} {', '.join(told)} will be told of it.")
+    sentences += _told(cluster)
     return Meaning(sentences, [text for one in shares for text in _warnings(one)])
 
 
 def meaning_of_lifting(seen: NodeNow) -> Meaning:
     """What changes when a person gives the node back."""
     name = seen.node.name
-    what = "1 exclusion ends" if len(seen.kept) == 1 else f"all {len(seen.kept)} exclusions end"
+    again = ngettext(
+        "New attempts may use %(name)s again at once: 1 exclusion ends, whoever made them.",
+        "New attempts may use %(name)s again at once: all %(count)s exclusions end, whoever made them.",
+        len(seen.kept),
+    )
+    blamed = _("A failure that is blamed on %(name)s from now on leaves it out again, as the policy says.")
     sentences = [
         _running(seen.running, name),
-        f"New attempts may use {name} again at once: {what}, whoever made them.",
-        f"A failure that is blamed on {name} from now on leaves it out again, as the policy says.",
+        again % {"name": name, "count": len(seen.kept)},
+        blamed % {"name": name},
     ]
     if seen.drained:
-        sentences.append(
-            f"The scheduler has it out of use ({node_state(seen.node.state)}); Rekindle never undoes that."
-        )
-    sentences += [f"It was left out by {row.owner}: {row.reason}" for row in seen.kept[:NAMED]]
+        text = _("The scheduler has it out of use (%(state)s); Rekindle never undoes that.")
+        sentences.append(text % {"state": node_state(seen.node.state)})
+    sentences += [
+        _("It was left out by %(who)s: %(why)s") % {"who": row.owner, "why": row.reason}
+        for row in seen.kept[:NAMED]
+    ]
     return Meaning(sentences, [])
 
 
 def meaning_of_undoing(row: Exclusion) -> Meaning:
     """What changes when a person's last word on a node is taken back."""
     if row.lifted_at is not None:
-        text = f"What was lifted at {row.lifted_at:%H:%M:%S} UTC by {row.lifted_by} holds again, to its old end."
+        text = _("What was lifted at %(when)s UTC by %(who)s holds again, to its old end.")
+        said = text % {"when": f"{row.lifted_at:%H:%M:%S}", "who": row.lifted_by}
     else:
-        text = f"The exclusion that {row.owner} made at {row.since:%H:%M:%S} UTC ends; others of the node stay."
-    return Meaning(["Nothing happens to jobs that run there now.", text], [])
+        text = _("The exclusion that %(who)s made at %(when)s UTC ends; others of the node stay.")
+        said = text % {"when": f"{row.since:%H:%M:%S}", "who": row.owner}
+    return Meaning([_("Nothing happens to jobs that run there now."), said], [])
 
 
 def shares_of(cluster: Cluster, node: Node, now: datetime) -> list[Share]:
@@ -140,34 +155,58 @@ def _allowed(cluster: Cluster, partition: str, size: int, now: datetime) -> int 
 
 def _running(running: Sequence[Attempt], name: str) -> str:
     if not running:
-        return f"Nothing runs on {name} now."
-    named = ", ".join(f"{one.label} of {one.job.user}" for one in running[:NAMED])
-    more = f" and {len(running) - NAMED} more" if len(running) > NAMED else ""
-    return f"Nothing happens to what runs on {name} now: {named}{more}."
+        return _("Nothing runs on %(name)s now.") % {"name": name}
+    text = _("Nothing happens to what runs on %(name)s now: %(jobs)s.")
+    return text % {"name": name, "jobs": some_of(running, NAMED)}
+
+
+def _told(cluster: Cluster) -> list[str]:
+    told = list(RepairSystem.objects.filter(cluster=cluster, enabled=True).values_list("name", flat=True))
+    text = ngettext(
+        "The repair system %(names)s will be told of it.",
+        "The repair systems %(names)s will be told of it.",
+        len(told),
+    )
+    return [text % {"names": ", ".join(told)}] if told else []
 
 
 def _share(one: Share) -> str:
     percent = 100 * one.out / one.size if one.size else 0
-    return (
-        f"Partition {one.partition}: Rekindle then leaves out {one.out} of {one.size} nodes ({percent:.1f} %); "
-        f"{one.usable} can be used."
-    )
+    return _(
+        "Partition %(partition)s: Rekindle then leaves out %(out)s of %(size)s nodes (%(percent)s %%); %(usable)s "
+        "can be used."
+    ) % {
+        "partition": one.partition,
+        "out": one.out,
+        "size": one.size,
+        "percent": f"{percent:.1f}",
+        "usable": one.usable,
+    }
 
 
 def _cap(one: Share, name: str) -> str:
-    how = "reaches" if one.out == one.allowed else "exceeds"
-    return (
-        f"That {how} the cap of {one.partition}: by itself Rekindle leaves out at most {one.allowed} of its nodes. "
-        f"While {name} is out, it leaves out no further node there and asks a person instead."
+    text = (
+        _(
+            "That reaches the cap of %(partition)s: by itself Rekindle leaves out at most %(most)s of its nodes. "
+            "While %(name)s is out, it leaves out no further node there and asks a person instead."
+        )
+        if one.out == one.allowed
+        else _(
+            "That exceeds the cap of %(partition)s: by itself Rekindle leaves out at most %(most)s of its nodes. "
+            "While %(name)s is out, it leaves out no further node there and asks a person instead."
+        )
     )
+    return text % {"partition": one.partition, "most": one.allowed, "name": name}
 
 
 def _warnings(one: Share) -> list[str]:
     if one.usable == 0:
-        return [f"No usable node of {one.partition} would be left for attempts that Rekindle restarts."]
+        text = _("No usable node of %(partition)s would be left for attempts that Rekindle restarts.")
+        return [text % {"partition": one.partition}]
     if one.largest > one.usable:
-        return [
-            f"A job of {one.partition} needs {one.largest} nodes; {one.usable} would be left. "
-            "Nodes that are left out give way to it."
-        ]
+        text = _(
+            "A job of %(partition)s needs %(needed)s nodes; %(usable)s would be left. Nodes that are left out give "
+            "way to it."
+        )
+        return [text % {"partition": one.partition, "needed": one.largest, "usable": one.usable}]
     return []

@@ -4,9 +4,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+from django.utils.functional import Promise
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, ngettext
+
 from advisor_api.models import Advice, Pause
 from advisor_api.pausing import covers
 from console.advice_lines import OPEN
+from console.attempt_names import some_of
 from schedulers.states import LIVE
 from workloads.mode import Mode
 from workloads.models import Attempt, Cluster
@@ -14,6 +19,12 @@ from workloads.models import Attempt, Cluster
 NAMED = 8
 READ = 5000  # running attempts that are looked through
 _LIVE = [state.value for state in LIVE]
+_PLACES: dict[str, Promise] = {
+    "cluster": gettext_lazy("cluster %(value)s"),
+    "partition": gettext_lazy("partition %(value)s"),
+    "user": gettext_lazy("user %(value)s"),
+    "job": gettext_lazy("job %(value)s"),
+}
 
 
 @dataclass(frozen=True)
@@ -26,7 +37,14 @@ class PauseMeaning:
 
 def name_of(scope: str, value: str, cluster: str) -> str:
     """`partition gpu of demo`; `all of demo`."""
-    return f"{scope} {value} of {cluster}" if scope != "cluster" else f"all of {cluster}"
+    if scope == "cluster":
+        return _("all of %(cluster)s") % {"cluster": cluster}
+    return _("%(place)s of %(cluster)s") % {"place": place_of(scope, value), "cluster": cluster}
+
+
+def place_of(scope: str, value: str) -> str:
+    """`partition gpu`."""
+    return str(_PLACES[scope]) % {"value": value}
 
 
 def meaning_of_pause(cluster: Cluster, wanted: Pause, now: datetime) -> PauseMeaning:
@@ -36,26 +54,41 @@ def meaning_of_pause(cluster: Cluster, wanted: Pause, now: datetime) -> PauseMea
     open_advice = Advice.objects.filter(attempt__job__cluster=cluster, state__in=OPEN)
     held = [one for one in open_advice.select_related("attempt__job") if covers(wanted, one.attempt.job)]
     sentences = [
-        f"Rekindle begins nothing on {name_of(wanted.scope, wanted.value, cluster.name)} until "
-        f"{wanted.until:%Y-%m-%d %H:%M} UTC: no restart, no stop, no release. It goes on to watch and to advise.",
+        _(
+            "Rekindle begins nothing on %(what)s until %(end)s UTC: no restart, no stop, no release. It goes on to "
+            "watch and to advise."
+        )
+        % {
+            "what": name_of(wanted.scope, wanted.value, cluster.name),
+            "end": f"{wanted.until:%Y-%m-%d %H:%M}",
+        },
         _jobs(concerned),
-        "A job that Rekindle holds at this moment is let go by the watchdog when its hold ends; it does not wait "
-        "for the end of the pause.",
+        _(
+            "A job that Rekindle holds at this moment is let go by the watchdog when its hold ends; it does not "
+            "wait for the end of the pause."
+        ),
     ]
     if held:
-        count = f"{len(held)} open advice {'is' if len(held) == 1 else 'are'}"
-        sentences.append(f"{count} not carried out while the pause lasts, and may expire meanwhile (listed below).")
-    if cluster.mode == Mode.MONITOR:
-        sentences.append(
-            f"{cluster.name} is in monitor mode: nothing is done there now, with or without the pause."
+        text = ngettext(
+            "%(count)s open advice is not carried out while the pause lasts, and may expire meanwhile "
+            "(listed below).",
+            "%(count)s open advice are not carried out while the pause lasts, and may expire meanwhile "
+            "(listed below).",
+            len(held),
         )
+        sentences.append(text % {"count": len(held)})
+    if cluster.mode == Mode.MONITOR:
+        text = _("%(cluster)s is in monitor mode: nothing is done there now, with or without the pause.")
+        sentences.append(text % {"cluster": cluster.name})
     return PauseMeaning(sentences, held[:NAMED])
 
 
 def _jobs(running: Sequence[Attempt]) -> str:
     if not running:
-        return "No job runs there now."
-    named = ", ".join(f"{one.label} of {one.job.user}" for one in running[:NAMED])
-    more = f" and {len(running) - NAMED} more" if len(running) > NAMED else ""
-    jobs = "1 job runs" if len(running) == 1 else f"{len(running)} jobs run"
-    return f"{jobs} there now and are left as they are: {named}{more}."
+        return _("No job runs there now.")
+    text = ngettext(
+        "%(count)s job runs there now and are left as they are: %(jobs)s.",
+        "%(count)s jobs run there now and are left as they are: %(jobs)s.",
+        len(running),
+    )
+    return text % {"count": len(running), "jobs": some_of(running, NAMED)}

@@ -10,6 +10,7 @@ from workloads.log_stores import STORE_KINDS, credential_name, one_line, store_a
 from workloads.metric_sources import metrics_labels, metrics_mistakes, metrics_selector
 from workloads.mode import Mode
 from workloads.phase import Phase
+from workloads.transports import TRANSPORTS
 from workloads.validators import (
     absolute_paths,
     detector_limits,
@@ -36,7 +37,7 @@ class Cluster(models.Model):
     scheduler_kind = models.CharField(max_length=16, choices=[("slurm", "Slurm")], default="slurm")
     scheduler_transport = models.CharField(
         max_length=8,
-        choices=[("local", "Commands of this machine"), ("ssh", "Over SSH"), ("push", "Pushed by its controller")],
+        choices=TRANSPORTS,
         default="local",
         help_text="How the scheduler is seen: by commands run from here, or by what its controller pushes.",
     )

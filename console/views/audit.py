@@ -10,6 +10,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 from kombu.exceptions import OperationalError
 
@@ -61,7 +62,7 @@ def event(request: HttpRequest, uuid: UUID) -> HttpResponse:
     """One event: what it says, what it changed, what seals it."""
     found = event_page(uuid)
     if found is None:
-        raise Http404("There is no such event.")
+        raise Http404(_("There is no such event."))
     return render(request, "console/audit_event.html", {"page": found, "now": timezone.now()})
 
 
@@ -73,17 +74,16 @@ def verify(request: HttpRequest) -> HttpResponse:
     now, name = timezone.now(), request.POST.get("cluster", "")[:64]
     cluster = "" if name == SITE else name
     if not AuditChain.objects.filter(cluster=cluster).exists():
-        raise Http404("There is no trail of that cluster.")
+        raise Http404(_("There is no trail of that cluster."))
     actor = actor_of(request)
     if is_asked(cluster, now):
-        messages.warning(request, "That trail is being verified already; the answer comes below.")
+        messages.warning(request, _("That trail is being verified already; the answer comes below."))
     elif not _ask(cluster, actor, now):
-        messages.error(request, "No worker can be asked now: the broker does not answer. Try again later.")
+        messages.error(request, _("No worker can be asked now: the broker does not answer. Try again later."))
     else:
         push()
-        messages.success(
-            request, f"A worker verifies the trail of {cluster or 'the site'}; the answer comes below."
-        )
+        text = _("A worker verifies the trail of %(name)s; the answer comes below.")
+        messages.success(request, text % {"name": cluster or _("the site")})
     return redirect(f"{way_back(request, reverse('audit'))}#title-audit_chains")
 
 

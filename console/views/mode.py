@@ -5,6 +5,8 @@ from django.contrib.auth.decorators import login_required, permission_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
 
@@ -22,7 +24,9 @@ from console.views.asked import asked_of
 from console.wake import push
 from workloads.mode import Mode
 
-STALE = "The mode was changed by somebody else after this form was opened. Nothing was changed by you; look again."
+STALE = gettext_lazy(
+    "The mode was changed by somebody else after this form was opened. Nothing was changed by you; look again."
+)
 
 
 @never_cache
@@ -38,7 +42,7 @@ def switch(request: HttpRequest, cluster: str) -> HttpResponse:
     if not form.is_valid():
         return _form(request, asked, form, 400)
     if form.cleaned_data["version_seen"] != asked.the_cluster.mode_version:
-        return _form(request, asked, form, 409, STALE)
+        return _form(request, asked, form, 409, str(STALE))
     if "confirmed" not in request.POST:
         return _confirmation(request, asked, form)
     return _switch(request, asked, form)
@@ -53,7 +57,9 @@ def _switch(request: HttpRequest, asked: Asked, form: ModeForm) -> HttpResponse:
         cluster.refresh_from_db()
         return _form(request, asked, form, 409 if isinstance(refusal, Stale) else 400, str(refusal))
     push()
-    messages.success(request, f"{cluster.name} is in {mode.value} mode now.")
+    messages.success(
+        request, _("%(cluster)s is in %(mode)s mode now.") % {"cluster": cluster.name, "mode": mode.value}
+    )
     return redirect(way_back(request, reverse("cluster", args=[cluster.name])))
 
 

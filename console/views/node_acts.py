@@ -10,6 +10,8 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils.html import format_html
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
 
@@ -27,7 +29,7 @@ from console.returning import way_back
 from console.views.asked import asked_of
 from console.wake import push
 
-UNREAD = "Tick that you have read the warning; nothing was changed."
+UNREAD = gettext_lazy("Tick that you have read the warning; nothing was changed.")
 
 
 @dataclass(frozen=True)
@@ -49,14 +51,15 @@ def exclude_node(request: HttpRequest, cluster: str, node: str) -> HttpResponse:
     asked = asked_of(request, cluster, node=node)
     seen = node_now(asked.the_cluster, node, asked.now)
     meaning = meaning_of_exclusion(asked.the_cluster, seen, asked.now)
-    act = Act(f"Leave {node} out?", f"Leave {visible(node, 60)} out", meaning, "danger")
+    title, button = _("Leave %(node)s out?"), _("Leave %(node)s out")
+    act = Act(title % {"node": node}, button % {"node": visible(node, 60)}, meaning, "danger")
     form = ExcludeForm(request.POST if request.method == "POST" else None, initial={"lasts": "1d"})
     if request.method != "POST":
         return _page(request, asked, seen, act, form)
     if not form.is_valid():
         return _page(request, asked, seen, act, form, 400)
     if meaning.warnings and not form.cleaned_data["understood"]:
-        return _page(request, asked, seen, act, form, 400, UNREAD)
+        return _page(request, asked, seen, act, form, 400, str(UNREAD))
 
     def do() -> Exclusion:
         said = form.cleaned_data
@@ -72,7 +75,7 @@ def exclude_node(request: HttpRequest, cluster: str, node: str) -> HttpResponse:
             seen=said["seen"],
         )
 
-    return _done(request, asked, act, form, do, f"{visible(node, 255)} is left out.")
+    return _done(request, asked, act, form, do, _("%(node)s is left out.") % {"node": visible(node, 255)})
 
 
 @never_cache
@@ -83,20 +86,22 @@ def lift_node(request: HttpRequest, cluster: str, node: str) -> HttpResponse:
     """GET: what it would mean. POST: all that keeps the node out ends (400 unusable, 409 something has changed)."""
     asked = asked_of(request, cluster, node=node)
     seen = node_now(asked.the_cluster, node, asked.now)
-    act = Act(f"Give {node} back?", f"Give {visible(node, 60)} back", meaning_of_lifting(seen))
+    title, button = _("Give %(node)s back?"), _("Give %(node)s back")
+    act = Act(title % {"node": node}, button % {"node": visible(node, 60)}, meaning_of_lifting(seen))
     form = SeenForm(request.POST if request.method == "POST" else None)
     if request.method != "POST":
         return _page(request, asked, seen, act, form)
     if not form.is_valid():
         return _page(request, asked, seen, act, form, 400)
     if not seen.kept:
-        return _page(request, asked, seen, act, form, 409, f"Nothing keeps {node} out any more.")
+        refusal = _("Nothing keeps %(node)s out any more.") % {"node": node}
+        return _page(request, asked, seen, act, form, 409, refusal)
 
     def do() -> Exclusion:
         said, actor = form.cleaned_data, actor_of(request)
         return lift(seen.kept[0], actor, asked.now, reason=said["reason"], seen=said["seen"])
 
-    return _done(request, asked, act, form, do, f"{visible(node, 255)} may be used again.")
+    return _done(request, asked, act, form, do, _("%(node)s may be used again.") % {"node": visible(node, 255)})
 
 
 @never_cache
@@ -107,25 +112,27 @@ def undo_exclusion(request: HttpRequest, cluster: str, exclusion: int) -> HttpRe
     """GET: what it would mean. POST: an exclusion, or its lifting, is taken back (400 unusable, 409 it is over)."""
     row = Exclusion.objects.filter(cluster__name=cluster, pk=exclusion).select_related("cluster").first()
     if row is None:
-        raise Http404("There is no such exclusion.")
+        raise Http404(_("There is no such exclusion."))
     asked = asked_of(request, cluster, node=row.node)
     seen = node_now(asked.the_cluster, row.node, asked.now)
-    act = Act(f"Take back what was said of {row.node}?", "Take it back", meaning_of_undoing(row))
-    form = SeenForm(request.POST if request.method == "POST" else None, initial={"reason": "It was a mistake."})
+    title = _("Take back what was said of %(node)s?") % {"node": row.node}
+    act = Act(title, _("Take it back"), meaning_of_undoing(row))
+    usual = {"reason": "It was a mistake."}  # stays English: it is stored
+    form = SeenForm(request.POST if request.method == "POST" else None, initial=usual)
     if request.method != "POST":
         return _page(request, asked, seen, act, form)
     if not form.is_valid():
         return _page(request, asked, seen, act, form, 400)
     if not _is_last_word(row, seen) or form.cleaned_data["seen"] != {one.pk for one in seen.kept}:
-        refusal = f"What was said of {row.node} has changed since, or is too long ago to be taken back."
-        return _page(request, asked, seen, act, form, 409, refusal)
+        refusal = _("What was said of %(node)s has changed since, or is too long ago to be taken back.")
+        return _page(request, asked, seen, act, form, 409, refusal % {"node": row.node})
     back = restore if row.lifted_at is not None else take_back
 
     def do() -> Exclusion:
         back(row, reason=form.cleaned_data["reason"], actor=actor_of(request), now=asked.now)
         return row
 
-    return _done(request, asked, act, form, do, "It was taken back.", undo=False)
+    return _done(request, asked, act, form, do, _("It was taken back."), undo=False)
 
 
 def _is_last_word(row: Exclusion, seen: NodeNow) -> bool:
@@ -153,7 +160,8 @@ def _done(  # noqa: PLR0917  # the page again, and what is done
         return _page(request, asked, seen, act, form, status_of(refusal), str(refusal))
     push()
     back = reverse("exclusion-undo", args=[asked.the_cluster.name, row.pk])
-    link = format_html(' <a class="alert-link" href="{}">Undo…</a>', back) if undo else ""
+    # stays English: markup
+    link = format_html(' <a class="alert-link" href="{}">{}</a>', back, _("Undo…")) if undo else ""
     messages.success(request, format_html("{}{}", said, link))
     return redirect(way_back(request, reverse("node", args=[asked.the_cluster.name, asked.node])))
 

@@ -6,6 +6,7 @@ from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils import timezone
+from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods
 
 from advisor_api.notification_models import Delivery, NotificationRoute
@@ -38,13 +39,13 @@ def delivery(request: HttpRequest, delivery: int) -> HttpResponse:
     """GET: one message as it was sent. POST: send it again (409 when it was not given up)."""
     row = Delivery.objects.select_related("route").filter(pk=delivery).first()
     if row is None:
-        raise Http404("There is no such message.")
+        raise Http404(_("There is no such message."))
     status, refusal = 200, ""
     if request.method == "POST":
         try:
             send_again(row, _sender(request), timezone.now())
             push()
-            messages.success(request, f"A worker sends it to {row.name} again.")
+            messages.success(request, _("A worker sends it to %(name)s again.") % {"name": row.name})
             return redirect("notification", row.pk)
         except Refusal as error:
             status, refusal = 409, str(error)
@@ -62,14 +63,14 @@ def _send_test(request: HttpRequest) -> int:
     actor, name = _sender(request), request.POST.get("route", "")
     route = NotificationRoute.objects.select_related("cluster").filter(name=name[:64]).first()
     if route is None:
-        raise Http404("There is no such route.")
+        raise Http404(_("There is no such route."))
     try:
         send_test(route, actor, timezone.now())
     except Refusal as refusal:
         messages.error(request, str(refusal))
         return 409
     push()
-    messages.success(request, f"A worker sends a test message to {route.name}.")
+    messages.success(request, _("A worker sends a test message to %(name)s.") % {"name": route.name})
     return 200
 
 

@@ -1,5 +1,6 @@
 """How does a person pause something, and let it go on again? What it means in words, a reason, an end, a swap."""
 
+from datetime import UTC
 from typing import Any
 
 from django.contrib import messages
@@ -9,6 +10,7 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.http import urlencode
+from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
 
@@ -68,8 +70,10 @@ def _pause(request: HttpRequest, asked: Asked, wanted: Pause, seen: frozenset[in
     push()
     name = name_of(row.scope, row.value, asked.the_cluster.name)
     link = reverse("pause-end", args=[asked.the_cluster.name, row.pk])
-    said = f"Paused until {row.until:%Y-%m-%d %H:%M} UTC: {visible(name, 300)}."
-    messages.success(request, format_html('{} <a class="alert-link" href="{}">Undo…</a>', said, link))
+    end = f"{row.until:%Y-%m-%d %H:%M}"
+    said = _("Paused until %(end)s UTC: %(what)s.") % {"end": end, "what": visible(name, 300)}
+    # stays English: markup
+    messages.success(request, format_html('{} <a class="alert-link" href="{}">{}</a>', said, link, _("Undo…")))
     return redirect(way_back(request, reverse("cluster", args=[asked.the_cluster.name])))
 
 
@@ -82,7 +86,7 @@ def end(request: HttpRequest, cluster: str, pause: int) -> HttpResponse:
     asked = asked_of(request, cluster)
     row = Pause.objects.select_related("cluster").filter(cluster=asked.the_cluster, pk=pause).first()
     if row is None:
-        raise Http404("There is no such pause.")
+        raise Http404(_("There is no such pause."))
     form = ReasonForm(request.POST if request.method == "POST" else None)
     if request.method != "POST":
         return _end_page(request, asked, row, form)
@@ -96,10 +100,10 @@ def end(request: HttpRequest, cluster: str, pause: int) -> HttpResponse:
     push()
     name = visible(name_of(row.scope, row.value, asked.the_cluster.name), 300)
     link = f"{reverse('cluster-pause', args=[asked.the_cluster.name])}?{urlencode(again)}"
-    messages.success(
-        request,
-        format_html('No longer paused: {}. <a class="alert-link" href="{}">Pause it again…</a>', name, link),
-    )
+    said = _("No longer paused: %(what)s.") % {"what": name}
+    # stays English: markup
+    linked = format_html('{} <a class="alert-link" href="{}">{}</a>', said, link, _("Pause it again…"))
+    messages.success(request, linked)
     return redirect(way_back(request, reverse("cluster", args=[asked.the_cluster.name])))
 
 
@@ -123,6 +127,7 @@ def _confirmation(request: HttpRequest, asked: Asked, form: PauseForm, wanted: P
     context = {"asked": asked, "form": form, "wanted": wanted, "meaning": meaning, "now": asked.now}
     context["name"] = name_of(wanted.scope, wanted.value, asked.the_cluster.name)
     context["seen_keys"] = shown(form.cleaned_data["seen"])
+    context["until"] = f"{wanted.until.astimezone(UTC):%Y-%m-%dT%H:%M:%S}"
     return render(request, "console/pause_confirm.html", context)
 
 

@@ -62,7 +62,7 @@ def test_a_node_that_is_left_out_is_not_said_to_be_out_of_use() -> None:
     assert alone.why == "left out of restarts, other jobs still run there; the reason of the exclusion stands"
     drained = stands(NodeFacts(words=frozenset({"allocated", "drain"}), exclusions=(Excluded(),)), NOW)
     assert drained.why.startswith("left out of restarts, and drain in the scheduler; ")
-    assert all("left out of restarts or out of use" in one.meaning for one in Standing if one.out)
+    assert all("left out of restarts or out of use" in one.label for one in Standing if one.out)
 
 
 @pytest.mark.parametrize("out", [True, False])

@@ -10,11 +10,16 @@ from advisor_api.node_standing import Standing
 from advisor_api.standing_view import standings
 from console.evidence import quotes_from
 from console.node_health import faults_of
+from console.standing_words import MEANING, SHORT
 from detectors.models import HealthEvent
 from tests.console.sample import Sample
 from workloads.models import Cluster
 
 EVIL = "<script>alert(1)</script>"
+
+
+def test_the_word_and_its_meaning_are_the_label() -> None:
+    assert [f"{SHORT[one]}: {MEANING[one]}" for one in Standing] == [one.label for one in Standing]
 
 
 def told(cluster: Cluster, at: datetime, **changes: object) -> HealthEvent:
