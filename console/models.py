@@ -10,12 +10,13 @@ class SignInLink(models.Model):
     """A one-time sign-in of the console: works once, until it expires."""
 
     user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE)
+    # stays English: for developers
     digest = models.CharField(max_length=64, unique=True, help_text="SHA-256 of the token.")
     expires_at = models.DateTimeField()
     used_at = models.DateTimeField(null=True, blank=True)
 
     def __str__(self) -> str:
-        return f"sign-in of {self.user}"
+        return f"sign-in of {self.user}"  # stays English: for developers
 
 
 class SignInTry(models.Model):
@@ -31,23 +32,24 @@ class SignInTry(models.Model):
 
     class Meta:
         indexes = (models.Index(fields=("name_hash", "address_hash", "at"), name="try_by_name_and_address"),)
-        verbose_name_plural = "sign-in tries"
+        verbose_name_plural = "sign-in tries"  # stays English: for developers
 
     def __str__(self) -> str:
-        return f"a try at {self.at:%Y-%m-%d %H:%M:%S}"
+        return f"a try at {self.at:%Y-%m-%d %H:%M:%S}"  # stays English: for developers
 
 
 class ProviderIdentity(models.Model):
     """Whom of an OpenID provider's people an account belongs to."""
 
     user = models.OneToOneField(settings.AUTH_USER_MODEL, on_delete=models.CASCADE)
+    # stays English: for developers
     digest = models.CharField(max_length=64, unique=True, help_text="SHA-256 of issuer and subject.")
 
     class Meta:
-        verbose_name_plural = "provider identities"
+        verbose_name_plural = "provider identities"  # stays English: for developers
 
     def __str__(self) -> str:
-        return f"{self.user} at the provider"
+        return f"{self.user} at the provider"  # stays English: for developers
 
 
 class SavedView(models.Model):
@@ -56,13 +58,15 @@ class SavedView(models.Model):
     owner = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="views")
     name = models.CharField(max_length=80)
     query = MaskedCharField(max_length=1500)
+    # stays English: for developers
     shared = models.BooleanField(default=False, db_index=True, help_text="Seen by everybody.")
+    # stays English: for developers
     is_default = models.BooleanField(default=False, help_text="Its owner's list of jobs opens with it.")
     revision = models.PositiveIntegerField(default=1)
     created_at = models.DateTimeField()
 
     class Meta:
-        permissions = (("share_view", "Can share views of the list of jobs"),)
+        permissions = (("share_view", "Can share views of the list of jobs"),)  # stays English: stored
         constraints = (models.UniqueConstraint(fields=("owner", "name"), name="view_name_once"),)
 
     def __str__(self) -> str:

@@ -19,6 +19,7 @@ class Command(BaseCommand):
     """Fetches every file of each `vendor/VERSIONS` and writes `SHA256SUMS` beside it."""
 
     requires_system_checks = []
+    # stays English: a command
     help = "Fetch the front-end files listed in static/vendor/VERSIONS and tests/vendor/VERSIONS again (needs npm)."
 
     def handle(self, *args: Any, **options: Any) -> None:
