@@ -25,7 +25,7 @@ class _Member(Protocol):
         """Whether its end was seen."""
 
     @property
-    def unused_data(self) -> bytes:
+    def behind(self) -> bytes:
         """What stands behind its end."""
 
     def take(self, raw: bytes, size: int) -> bytes:
@@ -43,7 +43,7 @@ class _Gzip:
         return self._inner.eof
 
     @property
-    def unused_data(self) -> bytes:
+    def behind(self) -> bytes:
         return self._inner.unused_data.lstrip(b"\0")  # what fills a block of a tape is no member
 
     def take(self, raw: bytes, size: int) -> bytes:
@@ -61,7 +61,7 @@ class _Other:
         return self._inner.eof
 
     @property
-    def unused_data(self) -> bytes:
+    def behind(self) -> bytes:
         return self._inner.unused_data.lstrip(b"\0")
 
     def take(self, raw: bytes, size: int) -> bytes:
@@ -113,7 +113,7 @@ class PackedText:
             text = self._member.take(self._rest, min(size, RAW))
             self._rest = b""
             if self._member.eof:
-                self._next(self._member.unused_data)
+                self._next(self._member.behind)
             elif not text:
                 self._rest = self._raw()
                 if not self._rest:
