@@ -33,10 +33,10 @@
   function signedOut() {
     if (out) return;
     out = true;
-    say("out", "signed out: ");
+    say("out", `${gettext("signed out:")} `);
     const link = document.createElement("a");
     link.href = `/sign-in?next=${encodeURIComponent(location.pathname + location.search)}`;
-    link.textContent = "sign in again";
+    link.textContent = gettext("sign in again");
     sign?.querySelector(".live-word").append(link);
   }
 
@@ -107,7 +107,7 @@
   function asOf(panel, at) {
     const place = panel.closest(".panel")?.querySelector(".as-of");
     if (!place || Number.isNaN(at.getTime())) return;
-    place.textContent = `as of ${at.toISOString().slice(11, 19)} UTC`;
+    place.textContent = interpolate(gettext("as of %(clock)s UTC"), { clock: at.toISOString().slice(11, 19) }, true);
     place.dataset.at = Date.now();
     place.removeAttribute("data-late");
   }
@@ -158,7 +158,7 @@
       if (!live) {
         live = true;
         failures = 0;
-        say("live", "live");
+        say("live", gettext("live"));
         if (was) refreshAll(1000); // progress is no event: catch up with all of it
         else document.dispatchEvent(new CustomEvent("live:all")); // a form may have waited long for its socket
       }
@@ -171,11 +171,12 @@
     live = false;
     socket = null;
     if (code === SIGNED_OUT) { signedOut(); return; }
-    if (code === NOT_UNDERSTOOD) { say("polling", "polling every 15 s"); return; }
+    if (code === NOT_UNDERSTOOD) { say("polling", gettext("polling every 15 s")); return; }
     if (code === TOO_MANY) failures = BACK_OFF_MS.length; // as seldom as one comes again at all
     if (code !== COME_AGAIN) {
       failures += 1;
-      say(failures > 2 ? "polling" : "reconnecting", failures > 2 ? "polling every 15 s" : "reconnecting");
+      if (failures > 2) say("polling", gettext("polling every 15 s"));
+      else say("reconnecting", gettext("reconnecting"));
     }
     const wait = BACK_OFF_MS[Math.min(failures, BACK_OFF_MS.length - 1)];
     again = setTimeout(connect, wait * (0.5 + Math.random()));
@@ -188,7 +189,7 @@
     socket = null;
     live = false;
     failures = Math.max(failures, 1);
-    say("reconnecting", "reconnecting");
+    say("reconnecting", gettext("reconnecting"));
     old?.close();
     connect();
   }
@@ -212,7 +213,8 @@
     const seconds = (Date.now() + skew - Date.parse(span.dataset.ageOf)) / 1000;
     if (Number.isNaN(seconds)) return;
     const size = Math.abs(seconds);
-    const text = size < 5 ? "just now" : seconds > 0 ? `${coarse(size)} ago` : `in ${coarse(size)}`;
+    const said = size < 5 ? gettext("just now") : seconds > 0 ? gettext("%(span)s ago") : gettext("in %(span)s");
+    const text = interpolate(said, { span: coarse(size) }, true);
     if (span.textContent !== text) span.textContent = text;
   }
 
