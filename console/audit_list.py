@@ -12,6 +12,7 @@ from urllib.parse import quote, urlencode
 
 from django.db.models import Count, Max, Min, Q
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from advisor_api.trail_search import Filters, order_of, search
 from audit.actor_kind import ActorKind
@@ -28,6 +29,7 @@ CLUSTERS_AT_MOST = 40  # merged when none is chosen
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 LIMITS = {"cluster": 64, "node": 255, "user": 64, "pattern": 128, "action": 64, "actor": 128}
 VOCABULARY = {"actor_kind": ActorKind, "type": EventType, "level": Level}
+_NAMES = {"actor_kind": gettext_lazy("actor kind"), "type": gettext_lazy("type"), "level": gettext_lazy("level")}
 _LABEL = re.compile(r"([0-9]{1,18})(?:-([0-9]{1,9}))?")
 _SPAN = re.compile(r"([0-9]{1,5})([mhd])")
 _BEFORE = re.compile(r"([0-9]{1,17})\.([0-9]{1,18})")
@@ -138,7 +140,7 @@ def read_trail_wanted(query: Mapping[str, str], now: datetime) -> TrailWanted:
     for name, vocabulary in VOCABULARY.items():
         words[name] = query.get(name, "")
         if words[name] and words[name] not in set(vocabulary):
-            asked = {"value": repr(words[name][:40]), "name": name.replace("_", " ")}
+            asked = {"value": repr(words[name][:40]), "name": _NAMES[name]}
             mistakes.append(_("No event has %(value)s as its %(name)s.") % asked)
             words[name] = ""
     words["job"] = query.get("job", "")[:40].strip()
