@@ -44,6 +44,9 @@ REVOKE = Question(
     ),
     gettext_lazy("Revoke"),
 )
+# The name of the class would say "Api"; here no column and no migration is concerned.
+ApiToken._meta.verbose_name = gettext_lazy("API token")
+ApiToken._meta.verbose_name_plural = gettext_lazy("API tokens")
 
 
 class StandingFilter(admin.SimpleListFilter):

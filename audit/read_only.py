@@ -18,6 +18,7 @@ from django.urls import NoReverseMatch, reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
+from audit.admin_json import lay_out
 from audit.admin_list import BoundedList, BoundedPaginator
 from audit.admin_search import search
 
@@ -115,6 +116,7 @@ class AdminPage(Base):
             context |= self._elsewhere(row) | {"never_changed": not self.has_add_permission(request)}
             if self.has_change_permission(request, row):
                 context |= {"seen": request.POST.get(SEEN) or self.seen_of(request, row), "never_changed": False}
+            lay_out(context["adminform"])
         answer: HttpResponse = super().render_change_form(request, context, *args, **more)
         return answer
 

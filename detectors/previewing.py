@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from django.db.models import QuerySet
+from django.utils.translation import gettext as _
 
 from detectors.catalogue import linear
 from detectors.catalogue.catalogue import Catalogue
@@ -166,11 +167,12 @@ class _Look:
                 continue
             name = reading.fault.signature.id
             if name != self.made.id:
-                fates[reading.record.offset] = f"'{name}' is stronger on this line", False
+                fates[reading.record.offset] = _("'%(name)s' is stronger on this line") % {"name": name}, False
             elif reading.fault.role is not self.made.role:
-                fates[reading.record.offset] = f"a look-alike makes it: {reading.fault.role.label}", False
+                made = _("a look-alike makes it: %(role)s") % {"role": _(reading.fault.role.label)}
+                fates[reading.record.offset] = made, False
             else:
-                fates[reading.record.offset] = reading.fault.role.label, True
+                fates[reading.record.offset] = _(reading.fault.role.label), True
         return fates
 
 
@@ -216,7 +218,7 @@ class _Tally:
                 self._places.add(place)
                 self._quoted.add((origin.attempt.pk, origin.stream, line[:QUOTE_LIMIT]))
             fate, counts = fates.get(
-                offset, ("hidden: a look-alike of a fault, or a line of Rekindle itself", False)
+                offset, (_("hidden: a look-alike of a fault, or a line of Rekindle itself"), False)
             )
             whence = (origin.stream, origin.at, origin.attempt, origin.excerpt)
             self._count(Matched(before, inner, after, fate, counts, offset, *whence))

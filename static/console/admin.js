@@ -1,4 +1,6 @@
 // Dark or light in the admin: the same choice as in the console, before the first paint. What scrolls takes keys.
+// Its words are English until the texts of another language are there.
+window.gettext = (text) => text;
 (() => {
   "use strict";
   const KEY = "rekindle-theme";
@@ -14,8 +16,8 @@
     const button = document.getElementById("theme-switch");
     if (!button) return;
     button.hidden = false;
-    button.textContent = theme === "dark" ? "Light" : "Dark";
-    button.setAttribute("aria-label", theme === "dark" ? "Light: switch colours" : "Dark: switch colours");
+    button.textContent = theme === "dark" ? gettext("Light") : gettext("Dark");
+    button.setAttribute("aria-label", theme === "dark" ? gettext("Light: switch colours") : gettext("Dark: switch colours"));
   }
   const current = () => chosen() || (system.matches ? "dark" : "light");
 
@@ -26,7 +28,7 @@
       if (one.scrollHeight > one.clientHeight + 1 || one.scrollWidth > one.clientWidth + 1) {
         one.tabIndex = 0;
         one.setAttribute("role", "region");
-        one.setAttribute("aria-label", one.closest(".form-row")?.querySelector("label")?.textContent || "Rows");
+        one.setAttribute("aria-label", one.closest(".form-row")?.querySelector("label")?.textContent || gettext("Rows"));
       }
     }
     show(now);

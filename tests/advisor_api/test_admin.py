@@ -74,6 +74,7 @@ def test_every_list_and_page_opens(admin: Client, cluster: Cluster) -> None:
     ):
         assert admin.get(f"{ROOT}/{name}/").status_code == 200, name
     assert admin.get(f"{ROOT}/advice/{advice.pk}/change/").status_code == 200
+    assert "Api token" not in admin.get(f"{ROOT}/apitoken/").content.decode()
     assert admin.get(f"{ROOT}/policyversion/{advice.policy_id}/change/").status_code == 200
 
 

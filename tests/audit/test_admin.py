@@ -70,6 +70,26 @@ def test_an_event_is_read_with_its_text_escaped(mighty: Client, event: AuditEven
     assert b'name="_save"' not in page.content
 
 
+@pytest.mark.parametrize(
+    ("payload", "shown"),
+    [
+        ({}, "–"),
+        ({"step": 3}, "{&quot;step&quot;: 3}"),
+        (
+            {"nodes": ["n01", "n02"], "said": "<b>é</b> " * 10},
+            "{<br>  &quot;nodes&quot;: [<br>    &quot;n01&quot;,<br>    &quot;n02&quot;<br>  ],<br>"
+            f"  &quot;said&quot;: &quot;{'&lt;b&gt;é&lt;/b&gt; ' * 10}&quot;<br>}}",
+        ),
+    ],
+    ids=["nothing", "short", "long and hostile"],
+)
+def test_stored_json_is_laid_out_and_escaped(db: None, payload: dict[str, Any], shown: str) -> None:
+    actor = Actor(ActorKind.SCHEDULER, "slurm")
+    event = record([Entry(EventType.ATTEMPT_SEEN, Subject("demo"), actor, "seen", payload=payload)], START)[0]
+    page = signed_in("auditor", superuser=True).get(reverse("admin:audit_auditevent_change", args=[event.pk]))
+    assert f'<div class="readonly">{shown}</div>' in page.content.decode()
+
+
 SEARCHES = {
     "job number": ("12345", 1),
     "another job number": ("12346", 0),
