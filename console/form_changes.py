@@ -11,6 +11,8 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
+from django.contrib.auth.models import User
+from django.db.models import Q
 from django.utils.translation import gettext as _
 
 from advisor_api.activating import find_version, standing
@@ -181,6 +183,11 @@ def view(of: str, mark: str, now: datetime) -> Changed | None:
     if revision is None:
         return Changed(_("The view was deleted"))
     return None if str(revision) == mark else Changed(_("The view was changed"))
+
+
+def view_is_seen(of: str, person: User) -> bool:
+    """Whether a saved view is one that a person sees: the own ones, and what others share."""
+    return SavedView.objects.filter(Q(owner=person) | Q(shared=True), pk=_key(of)).exists()
 
 
 def policy(of: str, mark: str, now: datetime) -> Changed | None:

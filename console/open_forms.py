@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from urllib.parse import urlencode
 
+from django.contrib.auth.models import User
 from django.urls import reverse
 from django.utils.translation import gettext as _
 
@@ -31,10 +32,14 @@ MARK_AT_MOST = 4000  # as many keys as a form takes
 
 @dataclass(frozen=True)
 class Kind:
-    """One kind of form: the permission of its page (empty: whoever has signed in), and how it is looked at."""
+    """One kind of form: the permission of its page (empty: whoever has signed in), and how it is looked at.
+
+    `seen`: whether a person may know of the thing at all; else it is as if it were not there.
+    """
 
     permission: str
     changed: Callable[[str, str, datetime], Changed | None]
+    seen: Callable[[str, User], bool] | None = None
 
 
 KINDS = {
@@ -50,12 +55,18 @@ KINDS = {
     "grouping": Kind(MAY_REGROUP, form_changes.incident),
     "choice": Kind(MAY_REGROUP, form_changes.choice),
     "silence": Kind(MAY_END_SILENCE, form_changes.silence),
-    "view": Kind("", form_changes.view),
+    "view": Kind("", form_changes.view, form_changes.view_is_seen),
     "policy": Kind(MAY_ACTIVATE, form_changes.policy),
 }
 """By the names that addresses use."""
 GATED = frozenset({"mode", "pauses", "pause"})
 """Their changes touch what may be done on a cluster, which is told apart from all that happens there."""
+
+
+def change_of(kind: Kind, of: str, mark: str, person: User, now: datetime) -> Changed | None:
+    """What has changed of it for this person; `None`: nothing."""
+    known = kind.seen is None or kind.seen(of, person)
+    return kind.changed(of if known else "", mark, now)
 
 
 def address_of(kind: str, of: object, mark: object) -> str:

@@ -54,8 +54,9 @@ def _allowed(request: HttpRequest, text: str) -> str:
     if not url_has_allowed_host_and_scheme(text, {request.get_host()}, require_https=request.is_secure()):
         return ""
     parts = urlsplit(text)
-    if not parts.path.startswith("/") or parts.path.startswith("//"):
-        return ""
+    steps = unquote(parts.path).split("/")
+    if not parts.path.startswith("/") or parts.path.startswith("//") or {".", ".."} & set(steps):
+        return ""  # with such steps a browser goes elsewhere than the address seems to lead
     address = f"{parts.path}?{parts.query}" if parts.query else parts.path
     return address if _name_of(address) in PAGES else ""
 

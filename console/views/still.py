@@ -11,7 +11,8 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
 from console.answering import actor_of
-from console.open_forms import KINDS, MARK_AT_MOST, OF_AT_MOST, sentence_of
+from console.open_forms import KINDS, MARK_AT_MOST, OF_AT_MOST, change_of, sentence_of
+from console.views.asked import person_of
 
 NO_LONGER = gettext_lazy("You may no longer do this: your rights were changed after you opened this page.")
 SIGNED_OUT = gettext_lazy("You are signed out. Sign in again in another window; this page keeps what you typed.")
@@ -30,7 +31,7 @@ def still(request: HttpRequest) -> HttpResponse:
         return HttpResponse("This is no form.", status=400, content_type="text/plain")
     if kind.permission and not request.user.has_perm(kind.permission):
         return JsonResponse({"sentence": NO_LONGER, "refused": True}, status=403)
-    changed = kind.changed(of, mark, timezone.now())
+    changed = change_of(kind, of, mark, person_of(request), timezone.now())
     if changed is None:
         return HttpResponse(status=204)
     return JsonResponse({"sentence": sentence_of(changed, actor_of(request).name), "refused": changed.refused})
