@@ -25,8 +25,15 @@ else:  # takes no type argument when it runs
 
 
 NOT_YOURS = _("You may not do yourself what this role may do; ask somebody who may.")
-NEEDED = {TokenRole.OPERATOR.value: "advisor_api.approve_advice", TokenRole.ADMIN.value: "workloads.switch_mode"}
-"""What a person must be allowed himself to hand out a role."""
+NEEDED = {
+    TokenRole.VIEWER: "advisor_api.add_apitoken",
+    TokenRole.OPERATOR: "advisor_api.approve_advice",
+    TokenRole.ADMIN: "workloads.switch_mode",
+    # No person may do what these do; who decides whether anything is done at all, decides about them, too.
+    TokenRole.CONTROLLER: "workloads.switch_mode",
+    TokenRole.INGEST: "workloads.switch_mode",
+}
+"""What a person must be allowed himself to hand out a role; one that is not named is for superusers."""
 
 
 class _EndingForm(Form):
@@ -119,7 +126,8 @@ class TokenForm(Form):
 
 def may_hand_out(person: Any, role: str) -> bool:
     """Whether a person may do what tokens of a role may do."""
-    return role not in NEEDED or bool(person.has_perm(NEEDED[role]))
+    needed = NEEDED.get(TokenRole(role))
+    return bool(person.is_superuser or (needed and person.has_perm(needed)))
 
 
 def _refused(check: Callable[[], None]) -> None:
