@@ -8,13 +8,19 @@ from datetime import datetime, timedelta
 from django.utils.translation import gettext as _
 
 _MINUTE, _HOUR, _DAY = 60.0, 3600.0, 86400.0
+_LONGEST = timedelta.max.total_seconds()
 
 
 def duration(span: timedelta | float | None) -> str:
-    """`850 ms`, `4.2 s`, `2 min 5 s`, `3 h 10 min`, `2 d 4 h`; `–` for none. Numbers are seconds."""
+    """`850 ms`, `4.2 s`, `2 min 5 s`, `3 h 10 min`, `2 d 4 h`; `–` for none. Numbers are seconds.
+
+    `–` also for what is no length of time: not a number, or longer than dates reach.
+    """
     if span is None:
         return "–"
     seconds = span.total_seconds() if isinstance(span, timedelta) else float(span)
+    if not abs(seconds) <= _LONGEST:
+        return "–"
     sign, seconds = ("−", -seconds) if seconds < 0 else ("", seconds)
     return sign + _unsigned(seconds)
 

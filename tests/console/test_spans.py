@@ -22,6 +22,9 @@ NOW = datetime(2026, 11, 29, 3, 0, tzinfo=UTC)
         (timedelta(hours=3, minutes=10), "3 h 10 min"),
         (timedelta(days=2, hours=4), "2 d 4 h"),
         (-3, "−3.0 s"),
+        (float("nan"), "–"),
+        (float("-inf"), "–"),
+        (1e308, "–"),
     ],
 )
 def test_durations(span: object, text: str) -> None:
