@@ -140,7 +140,7 @@ class AdminPage(Base):
         with transaction.atomic():
             rows: QuerySet[Any] = self.get_queryset(request)
             row = self.get_object(request, unquote(object_id))
-            if row is not None:
+            if row is not None and self.has_change_permission(request, row):
                 rows.model._default_manager.select_for_update().filter(pk=row.pk).order_by().values("pk").first()
                 row.refresh_from_db()
                 if self.seen_of(request, row) != request.POST[SEEN]:

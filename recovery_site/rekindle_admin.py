@@ -6,6 +6,7 @@ from functools import wraps
 from typing import Any
 
 from django.contrib.admin import AdminSite
+from django.core.exceptions import SuspiciousOperation
 from django.db import transaction
 from django.http import HttpRequest, HttpResponseBase
 from django.template.response import SimpleTemplateResponse
@@ -58,7 +59,13 @@ class RekindleSite(AdminSite):
 
         @wraps(view)
         def shown(request: HttpRequest, *args: Any, **names: Any) -> HttpResponseBase:
-            answer: HttpResponseBase = inner(request, *args, **names)
+            try:
+                answer: HttpResponseBase = inner(request, *args, **names)
+            except (
+                OverflowError,
+                RecursionError,
+            ) as error:  # a key that no column takes, a text nested without end
+                raise SuspiciousOperation("a number or a text that no page of the admin sends") from error
             if isinstance(answer, SimpleTemplateResponse) and not answer.is_rendered:
                 answer.add_post_render_callback(_calmed)
                 return answer

@@ -137,6 +137,30 @@ def test_an_administrator_reaches_no_more_by_a_crafted_form(everything: User) ->
     assert client.post(reverse("admin:auth_user_password_change", args=[everything.pk]), {}).status_code == 403
 
 
+def test_who_may_nothing_is_not_told_whether_what_he_saw_holds(everything: User) -> None:
+    client = browser(a_person("nina"))
+    for label in ("workloads.Cluster", "auth.User"):
+        row = MODELS[label]._default_manager.order_by("pk").first()
+        assert row is not None
+        for seen in ("", "0" * 64):
+            assert client.post(address(label, "change", row.pk), {"_seen": seen}).status_code == 403
+
+
+@pytest.mark.parametrize(
+    ("label", "sent"),
+    [
+        ("auth.Group", {"name": "night", "permissions": "9" * 30}),
+        ("advisor_api.ApiToken", {"name": "x", "role": "viewer", "days": "9", "clusters": "9" * 30}),
+        ("workloads.Cluster", {"name": "x", "partitions": '{"a":' * 5000}),
+        ("advisor_api.PolicyVersion", {"values": "[" * 50_000}),
+    ],
+)
+def test_what_no_page_sends_is_refused_and_no_fault(label: str, sent: dict[str, str], everything: User) -> None:
+    before = MODELS[label]._default_manager.count()
+    assert browser(everything).post(address(label, "add"), sent).status_code in {200, 400}
+    assert MODELS[label]._default_manager.count() == before
+
+
 class TestManyRows:
     @pytest.fixture
     def many(self, everything: User) -> User:
