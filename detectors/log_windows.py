@@ -16,8 +16,8 @@ from detectors.models import Feed
 from detectors.sources.files import FileSource
 from detectors.sources.opening import NotThere, Opened, Unreadable, opened, real_roots
 from detectors.sources.position import FilePosition
-from detectors.sources.rotated import BROKEN, Rotated, Unpacking, opened_rotated, siblings
-from detectors.unpacked_windows import Refused, unpacked_window
+from detectors.sources.rotated import BROKEN, Rotated, opened_rotated, siblings
+from detectors.unpacked_windows import Refused, for_a_page, unpacked_window
 from workloads.models import Attempt
 
 BEFORE = 65_536  # bytes looked at in front of a piece: a secret may begin there
@@ -94,9 +94,10 @@ def read_window(attempt: Attempt, feed: Feed, start: int, size: int, now: dateti
         trouble = NOT_THERE
     except (Unreadable, OSError) as error:
         return LogWindow(end=own.offset, trouble=f"It cannot be read from here: {_why(error)}.")
+    unpacking = for_a_page()  # for all of them: whoever owns the job may lay many beside it
     for name in _beside(feed.stream, now):
         try:
-            with opened_rotated(name, roots, job.user_id, Unpacking()) as old:
+            with opened_rotated(name, roots, job.user_id, unpacking) as old:
                 found = _old_window(old, own, start, size) if old is not None else None
         except Refused as refused:
             trouble = str(refused)

@@ -7,7 +7,7 @@ its beginning and end prove that it is that log. A file that unpacks to much mor
 from dataclasses import dataclass
 
 from detectors.sources.position import HEAD, FilePosition, digest
-from detectors.sources.rotated import Rotated
+from detectors.sources.rotated import Rotated, Unpacking
 
 UNPACKED_AT_MOST = 128 << 20  # bytes for one page: a second of a core with gzip
 RATIO_AT_MOST = 300  # times its size: logs pack to a fifth up to a thirtieth, zeros to a thousandth
@@ -25,6 +25,11 @@ class Unpacked:
 
     content: bytes
     line: int | None
+
+
+def for_a_page() -> Unpacking:
+    """What may be unpacked to show one page: the log, and as much again of files that only begin like it."""
+    return Unpacking(left=2 * UNPACKED_AT_MOST, packed_left=2 * UNPACKED_AT_MOST)
 
 
 def unpacked_window(

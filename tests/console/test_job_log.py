@@ -215,6 +215,20 @@ def test_more_than_is_unpacked_for_a_page_is_refused_with_a_sentence(as_operator
     assert "more than the 128 MB that are unpacked for a page. Unpack it to read it." in page(as_operator, log)
 
 
+@pytest.mark.parametrize(("others", "found"), [(1, True), (20, False)])
+def test_of_many_packed_files_that_begin_like_the_log_only_some_are_unpacked(
+    others: int, found: bool, as_operator: Client, log: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = log.read_bytes()
+    monkeypatch.setattr("detectors.unpacked_windows.UNPACKED_AT_MOST", len(text) + 10_000)
+    log.with_name(f"{log.name}.50.gz").write_bytes(gzip.compress(text))
+    for number in range(1, others + 1):  # looked at before the older one
+        like_it = text[:-300] + b"x" * 300
+        log.with_name(f"{log.name}.{number}.gz").write_bytes(gzip.compress(like_it))
+    log.unlink()
+    assert bool(lines_in(page(as_operator, log, "?at=0"))) is found
+
+
 @pytest.mark.parametrize("way", ["another's text", "half of it", "no gzip", "link", "another user's"])
 def test_what_is_not_this_log_is_not_opened_packed_either(
     way: str, as_operator: Client, attempt: Attempt, log: Path, tmp_path: Path
