@@ -122,6 +122,7 @@ def test_why_was_it_not_restarted_and_approve_it(operator: Operator) -> None:
     operator.gives_reason()
     page.get_by_role("button", name="Approve: restart").click()
     expect(page.get_by_role("status").first).to_be_visible()
+    page.goto("/approvals")
     expect(page.locator("main")).not_to_contain_text("Restart 99-0 without f02, because")
 
 
