@@ -113,7 +113,7 @@ def test_of_two_operators_the_second_is_told(told: None, enter: Door) -> None:
     one.get_by_role("button", name="Hold it").click()
     expect(one.get_by_role("status").filter(has_text="500-0 is held until")).to_be_visible()
     two.get_by_role("button", name="Hold it").click()
-    expect(two.get_by_role("alert")).to_be_visible()
+    expect(two.locator(".alert-danger")).to_be_visible()
     expect(two.get_by_role("status").filter(has_text="Held already until")).to_be_visible()
     one.get_by_role("link", name="Undo…").click()
     one.get_by_label("Reason").fill("done")
