@@ -65,7 +65,8 @@ class RekindleSite(AdminSite):
                 OverflowError,
                 RecursionError,
             ) as error:  # a key that no column takes, a text nested without end
-                raise SuspiciousOperation("a number or a text that no page of the admin sends") from error
+                sentence = "a number or a text that no page of the admin sends"  # stays English: for the log
+                raise SuspiciousOperation(sentence) from error
             if isinstance(answer, SimpleTemplateResponse) and not answer.is_rendered:
                 answer.add_post_render_callback(_calmed)
                 return answer
