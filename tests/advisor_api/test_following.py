@@ -229,7 +229,10 @@ class TestLateAdvice:
         assert advice is not None
         follow(advice.expires_at)
         assert (Verdict.objects.get().decide_due_at is not None) is bool(acts)
-        said = "of the class unknown are only advised on, as the policy says" in AuditEvent.objects.get(type="advice_state").sentence
+        said = (
+            "of the class unknown are only advised on, as the policy says"
+            in AuditEvent.objects.get(type="advice_state").sentence
+        )
         assert said is not bool(acts)
 
     def test_nobody_approved_it(self) -> None:
