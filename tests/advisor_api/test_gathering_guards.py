@@ -208,7 +208,7 @@ def test_a_decision_on_an_old_verdict_asks() -> None:
     assert advice is not None
     assert (advice.rule, advice.because) == (
         "evidence_expired",
-        "what is known of it is 2:00:01 old, and much may have changed since",
+        "what is known of it is 2 h old, and much may have changed since",
     )
 
 

@@ -105,7 +105,7 @@ class TestTheWholeWay:
         verdict = judge(read_out(attempt, at), now())
         assert verdict is not None
         assert (verdict.action, verdict.evidence_status) == ("restart", "hypothesis")
-        assert "log_roots" in " ".join(verdict.body["missing_evidence"])
+        assert "no log roots" in " ".join(verdict.body["missing_evidence"])
 
     def test_a_hang_is_judged_while_the_attempt_lives(self, attempt: Attempt) -> None:
         start = now()
