@@ -233,8 +233,10 @@ class Rotating(RuleBasedStateMachine):
 
     @rule()
     def half_a_line(self) -> None:
-        self.half += "half "
-        self.say("half ")
+        # Numbered: of two packed files that begin alike up to where the reader stood nobody knows which it was.
+        half = f"half {len(self.written)} "
+        self.half += half
+        self.say(half)
 
     def end_the_line(self) -> None:
         if self.half:
