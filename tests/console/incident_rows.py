@@ -3,6 +3,7 @@
 from datetime import datetime, timedelta
 
 from django.contrib.auth.models import Permission, User
+from django.db import transaction
 
 from detectors.incident_counts import count_anew
 from detectors.models import Incident, IncidentNode, Verdict
@@ -61,7 +62,8 @@ def make_failures(
             )
         )
         IncidentNode.objects.get_or_create(incident=incident, node=f"n0{n % 6 + 1}")
-    count_anew([incident.pk])
+    with transaction.atomic():  # also where a test commits each statement
+        count_anew([incident.pk])
     return made
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from django.contrib.auth.models import Permission, User
+from django.db import transaction
 
 from advisor_api.models import Advice, Exclusion, Milestone, PolicyVersion, Sequence
 from advisor_api.policy.advice_state import AdviceState
@@ -266,7 +267,8 @@ def _incident(verdict: Verdict, failed: datetime, cluster: Cluster) -> None:
     IncidentNode.objects.create(incident=incident, node="n03")
     incident.notes.create(text="The board is swapped.\nTicket 813.", author="operator", at=failed)
     Verdict.objects.filter(pk=verdict.pk).update(incident=incident, fingerprint=incident.fingerprint)
-    count_anew([incident.pk])
+    with transaction.atomic():  # also where a test commits each statement
+        count_anew([incident.pk])
 
 
 def _advice(verdict: Verdict, failed: datetime, cluster: Cluster) -> None:
