@@ -79,7 +79,8 @@ def _take(page: Page, address: str, stem: Path) -> None:
     tall = min(HEIGHT_AT_MOST, page.evaluate("document.documentElement.scrollHeight"))
     clip = {"x": 0, "y": 0, "width": size["width"], "height": tall, "scale": 1}
     for theme in THEMES:
-        page.emulate_media(color_scheme="dark" if theme == "dark" else "light")
+        page.emulate_media(color_scheme="dark" if theme == "dark" else "light", reduced_motion="reduce")
+        page.evaluate("Promise.all(document.getAnimations().map(one => one.finished))")  # colours on their way
         said = page.context.new_cdp_session(page).send(
             "Page.captureScreenshot",
             {"format": "webp", "quality": QUALITY, "clip": clip, "captureBeyondViewport": True},
