@@ -28,6 +28,7 @@ from benchmarks.console_addresses import addresses
 from benchmarks.crowded_site import fill
 from benchmarks.machine import machine_line
 from console.rendering import bodies
+from recovery_site.settling import settle
 
 FILTERS = (
     "state=live", "state=running", "state=waiting", "state=recovery", "state=approval", "state=blind",
@@ -61,7 +62,7 @@ def main() -> int:
     parser.add_argument("--jobs", type=int, default=100_000)
     parser.add_argument("--events", type=int, default=1_000_000)
     parser.add_argument("--repeat", type=int, default=20)
-    parser.add_argument("--only", default="", help="addresses that contain this")
+    parser.add_argument("--only", default="", help="the page of this name, or addresses that contain this")
     parser.add_argument("--panels", action="store_true", help="each panel by itself, too")
     parser.add_argument("--filled", action="store_true", help="the database was filled by an earlier run")
     parser.add_argument(
@@ -74,10 +75,11 @@ def main() -> int:
     client = Client()
     known = User.objects.filter(is_superuser=True).first() if options.filled else None
     client.force_login(known or fill(options.jobs, options.events, timezone.now()))
+    settle()  # as the web servers do
     print(f"{machine_line()}; {connection.vendor}, filled in {time.monotonic() - began:.0f} s\n", flush=True)
     print("| page | queries | median ms | p95 ms | site CPU ms | MariaDB CPU ms |\n|---|--:|--:|--:|--:|--:|")
     for name, address in _asked():
-        if options.only in address and (options.panels or not name.startswith("panel ")):
+        if (options.only == name or options.only in address) and (options.panels or not name.startswith("panel ")):
             _print(name, _take(client, address, options.repeat), options.explain)
     return 0
 

@@ -17,6 +17,7 @@ pages = get_asgi_application()
 from console.routing import websocket_urlpatterns  # noqa: E402  # models need the loaded apps
 from recovery_site.body_limit import BodyLimit  # noqa: E402
 from recovery_site.checks import refuse_mistakes  # noqa: E402
+from recovery_site.settling import settle  # noqa: E402
 
 refuse_mistakes()
 application = ProtocolTypeRouter(
@@ -25,3 +26,4 @@ application = ProtocolTypeRouter(
         "websocket": AllowedHostsOriginValidator(AuthMiddlewareStack(URLRouter(list(websocket_urlpatterns)))),
     }
 )
+settle()
