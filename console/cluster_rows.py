@@ -23,17 +23,17 @@ LEAST_JOB_AGE_SECONDS = 120  # decisions 13; the controller says the same in its
 
 _LEFT_OUT = {
     "nobody": ngettext_lazy(
-        "%(count)s lines belong to no watched attempt.",
+        "%(count)s line belongs to no watched attempt.",
         "%(count)s lines belong to no watched attempt.",
         "count",
     ),
     "several": ngettext_lazy(
-        "%(count)s lines fit several attempts and were given to none: map the label restart.",
+        "%(count)s line fits several attempts and was given to none: map the label restart.",
         "%(count)s lines fit several attempts and were given to none: map the label restart.",
         "count",
     ),
     "uncertain": ngettext_lazy(
-        "%(count)s times more lines came in one instant than the store gives at once.",
+        "Once, more lines came in one instant than the store gives at once.",
         "%(count)s times more lines came in one instant than the store gives at once.",
         "count",
     ),

@@ -87,7 +87,7 @@ def _jobs(running: Sequence[Attempt]) -> str:
     if not running:
         return _("No job runs there now.")
     text = ngettext(
-        "%(count)s job runs there now and are left as they are: %(jobs)s.",
+        "%(count)s job runs there now and is left as it is: %(jobs)s.",
         "%(count)s jobs run there now and are left as they are: %(jobs)s.",
         len(running),
     )
