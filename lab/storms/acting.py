@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from advisor_api.approving import approve
 from advisor_api.models import Advice
@@ -11,13 +11,15 @@ from advisor_api.refusals import Refusal
 from audit.actor_kind import ActorKind
 from audit.trail import Actor
 from lab.simulate.jobs import SUSPENDED
+from lab.simulate.model import Cluster
 from lab.simulate.outside import act
+from lab.storms.checking import Checker
+from lab.storms.drawing import Plan
 from lab.storms.hazards import Event
+from lab.storms.holding import Holds
 from lab.storms.hushing import Hush
 from lab.virtual.fate import CONTROLLER, WATCHDOG, Doom
-
-if TYPE_CHECKING:
-    from lab.storms.running import Run
+from lab.virtual.hands import Hands
 
 PERSON = Actor(ActorKind.PERSON, "storm")
 TOUCHING = frozenset({"node_down", "suspend", "requeue", "foreign_requeue", "cancel"})
@@ -25,7 +27,29 @@ HUSHING = {"logs_stop": Hush.begin, "logs_start": Hush.end}
 HOLDING = frozenset({"hold", "user_hold", "release", "foreign_requeue"})
 
 
-def happen(run: "Run", event: Event) -> None:
+class Struck(Protocol):
+    """A run (`running.Run`) as its events see it."""
+
+    plan: Plan
+    cluster: Cluster
+    numbers: list[int]
+    touched: set[tuple[int, int]]
+    checker: Checker
+    holds: Holds
+
+    @property
+    def hands(self) -> Hands:
+        """Controller and watchdog."""
+
+    @property
+    def forget_dues(self) -> Callable[[], None]:
+        """What was due by the clock is asked for anew."""
+
+    def doom(self, part: str, doom: Doom, down: float) -> None:
+        """Somebody of this cluster will die, and stay away for `down` seconds."""
+
+
+def happen(run: Struck, event: Event) -> None:
     """Let it come about. Raises `NotDone` for what cannot be done now."""
     if own := OWN.get(event.do):
         own(run, event)
@@ -51,28 +75,28 @@ def _doom_of(event: Event) -> Doom:
     return Doom(frozenset({kind}), int(count), when)
 
 
-def _kill_controller(run: "Run", event: Event) -> None:
+def _kill_controller(run: Struck, event: Event) -> None:
     run.doom(CONTROLLER, _doom_of(event), float(event.words[3]))
 
 
-def _kill_watchdog(run: "Run", event: Event) -> None:
+def _kill_watchdog(run: Struck, event: Event) -> None:
     run.doom(WATCHDOG, _doom_of(event), float(event.words[3]))
 
 
-def _lose_answer(run: "Run", event: Event) -> None:
+def _lose_answer(run: Struck, event: Event) -> None:
     run.checker.lose = True
 
 
-def _clock_scheduler(run: "Run", event: Event) -> None:
+def _clock_scheduler(run: Struck, event: Event) -> None:
     run.holds.start_again()  # what was expected until now still counts
     run.cluster.set_clock(float(event.words[0]))
 
 
-def _clock_controller(run: "Run", event: Event) -> None:
+def _clock_controller(run: Struck, event: Event) -> None:
     run.hands.clock.ahead = float(event.words[0])
 
 
-def _approve(run: "Run", event: Event) -> None:
+def _approve(run: Struck, event: Event) -> None:
     """Somebody says yes to everything that waits for him."""
     waiting = Advice.objects.filter(
         attempt__job__cluster__name=run.plan.name, state=AdviceState.AWAITING_APPROVAL.value
@@ -84,7 +108,7 @@ def _approve(run: "Run", event: Event) -> None:
     run.forget_dues()
 
 
-OWN: dict[str, Callable[["Run", Event], None]] = {
+OWN: dict[str, Callable[[Struck, Event], None]] = {
     "kill_controller": _kill_controller,
     "kill_watchdog": _kill_watchdog,
     "lose_answer": _lose_answer,
