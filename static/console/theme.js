@@ -1,4 +1,4 @@
-// Dark or light: as the system says, until the person chooses. Runs before the first paint.
+// Dark or light, in console and admin: as the system says, until the person chooses. Runs before the first paint.
 // The scripts speak English until the texts of another language are there.
 window.gettext = (text) => text;
 window.ngettext = (one, many, count) => (count === 1 ? one : many);
@@ -12,9 +12,14 @@ window.interpolate = (text, values) => text.replace(/%\((\w+)\)s/g, (_, name) =>
   };
   const current = () => chosen() || (system.matches ? "dark" : "light");
 
+  function paint(theme) {
+    document.documentElement.dataset.bsTheme = theme; // the console's style sheets
+    document.documentElement.dataset.theme = theme; // the admin's
+  }
+
   function show() {
     const theme = current();
-    document.documentElement.dataset.bsTheme = theme;
+    paint(theme);
     const button = document.getElementById("theme-switch");
     if (!button) return;
     button.hidden = false;
@@ -35,7 +40,7 @@ window.interpolate = (text, values) => text.replace(/%\((\w+)\)s/g, (_, name) =>
         else localStorage.setItem(KEY, next);
       } catch { /* the choice lasts for this page */ }
       show();
-      if (current() !== next) document.documentElement.dataset.bsTheme = next;
+      if (current() !== next) paint(next);
     });
   });
 })();
