@@ -1,5 +1,6 @@
 """Fixtures of the console's tests."""
 
+import json
 import tempfile
 from collections.abc import Iterator
 from datetime import datetime
@@ -69,6 +70,14 @@ def site() -> Iterator[Site]:
         made.start()
         yield made
         made.end()
+
+
+@pytest.fixture(scope="module")
+def addresses(site: Site) -> dict[str, str]:
+    """Every page's name and address, on a site that has a row of each thing that a page speaks of."""
+    site.tell("everything")
+    found: dict[str, str] = json.loads(site.tell("addresses"))
+    return found
 
 
 @pytest.fixture(scope="module")

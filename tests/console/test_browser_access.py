@@ -4,7 +4,6 @@ The pages are read off `console/urls.py`: one that cannot be opened fails. axe-c
 AA.
 """
 
-import json
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -33,13 +32,6 @@ TOO_WIDE = """() => {
     one.getBoundingClientRect().right > width + 1 && !one.closest(".table-responsive, .lanes-scroll, pre"));
   return ["the page", ...found.slice(0, 3).map((one) => one.outerHTML.slice(0, 120))];
 }"""
-
-
-@pytest.fixture(scope="module")
-def addresses(site: Site) -> dict[str, str]:
-    site.tell("everything")
-    found: dict[str, str] = json.loads(site.tell("addresses"))
-    return found
 
 
 @pytest.fixture(scope="module")

@@ -1,6 +1,5 @@
 """How do people decide in a real browser: two at once, without the right, too late, on a phone, by keys alone?"""
 
-import json
 from collections.abc import Iterator
 
 import pytest
@@ -20,13 +19,6 @@ PAGES = (
     "approvals", "approval", "approvals-together", "notifications", "notification", "cluster-mode", "step-hold",
     "incident", "incident-join", "incident-split", "silences", "silence-new", "job", "job-log", "log-copy",
 )  # fmt: skip
-
-
-@pytest.fixture(scope="module")
-def addresses(site: Site) -> dict[str, str]:
-    site.tell("everything")
-    found: dict[str, str] = json.loads(site.tell("addresses"))
-    return found
 
 
 @pytest.fixture(scope="module")

@@ -1,6 +1,5 @@
 """Is a person told at an open form, in a real browser, that somebody else was first, and stays what was typed?"""
 
-import json
 import re
 from collections.abc import Callable
 from urllib.parse import parse_qs, urlsplit
@@ -19,13 +18,6 @@ NOTED = """() => {
   const place = document.querySelector(".stands");
   new MutationObserver(() => sessionStorage.setItem("seen", place.textContent)).observe(place, {childList: true});
 }"""
-
-
-@pytest.fixture(scope="module")
-def addresses(site: Site) -> dict[str, str]:
-    site.tell("everything")
-    found: dict[str, str] = json.loads(site.tell("addresses"))
-    return found
 
 
 def said(page: Page) -> Locator:
