@@ -8,8 +8,8 @@ from django.urls import get_resolver
 def settle() -> None:
     """Load what answers requests, and leave it out of garbage collections from then on.
 
-    A full collection that looks through all modules, models and signatures takes 107 ms, several times a minute
-    under load, in the middle of some request (benchmarks/README.md, pages of the console).
+    A full collection that looks through all modules, models and signatures took 107 ms, in the middle of one
+    request of twelve for the overview (benchmarks/README.md, pages of the console).
     """
     _ = get_resolver().url_patterns  # all views, and what they import
     gc.collect()
