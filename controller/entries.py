@@ -58,6 +58,11 @@ class Doing:
         """Whether the scheduler's last word was no."""
         return self.outcome is Outcome.REFUSED
 
+    @property
+    def said(self) -> str:
+        """What the scheduler answered, for people."""
+        return self.sentence or "without a reason"
+
 
 NOT_YET = Doing()
 

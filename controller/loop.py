@@ -14,8 +14,8 @@ from controller.client import Advisor
 from controller.clock import Clock
 from controller.conditions import unmarkable
 from controller.config import Settings
-from controller.entries import Action, Doing
-from controller.gates import Gate, carry_gate, mark_gate, own_gate, partition_gate, start_gate
+from controller.entries import Action
+from controller.gates import OPEN, Gate, carry_gate, mark_gate, own_gate, partition_gate, start_gate
 from controller.installation import Installation
 from controller.journal import BadJournal, Journal
 from controller.listing import Listings, Source
@@ -160,11 +160,10 @@ class Controller:
         if step.action is None and step.disposition is None:
             self._rest(work, row, step)
             return False
-        if step.action and not (gate := self._gate(work, step, view.row)).open:
-            if step.instead is None:
-                self._rest(work, row, step, gate)
-                return False
-            step = step.instead
+        step, gate = self._allowed(work, step, view)
+        if not gate.open:
+            self._rest(work, row, step, gate)
+            return False
         self._speak(work, step.sentence)
         if step.disposition:
             known = told and self._hands.report(view, step)
@@ -178,8 +177,9 @@ class Controller:
 
         An older listing cannot know what is to be done now; to a controller that sends no command it says enough.
         """
-        step = next_step(self._view(work, JobDetail(row, ())))
-        if step.action and not (gate := self._gate(work, step, row)).open and step.instead is None:
+        view = self._view(work, JobDetail(row, ()))
+        step, gate = self._allowed(work, next_step(view), view)
+        if not gate.open:
             self._rest(work, row, step, gate)
             return False
         sure = self._listings.fresh or not self._own.open
@@ -188,11 +188,25 @@ class Controller:
             return False
         return True
 
-    def _gate(self, work: Work, step: Step, row: JobRow) -> Gate:
-        """Everything that must be open for this command."""
+    def _allowed(self, work: Work, step: Step, view: View) -> tuple[Step, Gate]:
+        """The step and its gate; where that is closed, what is done instead, if anything is."""
+        gate = self._gate(work, step, view)
+        if gate.open or step.instead is None:
+            return step, gate
+        return step.instead, self._gate(work, step.instead, view)
+
+    def _gate(self, work: Work, step: Step, view: View) -> Gate:
+        """Everything that must be open for this command, or for this report of an advice that is still open.
+
+        Only the lease's holder reports: to anybody else a step in the middle of what he does may look final.
+        """
+        if step.action is None:
+            lease = self.standing.gate() if self._own.open else self._own
+            return lease if step.disposition and work.listed else OPEN
         cluster = None if self.standing.gone else self.standing.cluster
         if step.begins:
-            own = (self._may_mark(), self.standing.clock_gate(), partition_gate(self._settings, row.partition))
+            partition = partition_gate(self._settings, view.row.partition)
+            own = (self._may_mark(), self.standing.clock_gate(), partition)
             if closed := next((gate for gate in own if not gate.open), None):
                 return closed
         decide = start_gate if step.begins else carry_gate
@@ -203,20 +217,19 @@ class Controller:
         """Remember a refused mark once a look shows that the job is still held: it was no matter of its state."""
         mark = view.doing(Action.MARK)
         if not isinstance(view.shown, Missing) and mark.refused and unmarkable(view):
-            self._mark_refused = _said(mark)
+            self._mark_refused = mark.said
             self._voice.once("right to mark", mark_gate(self._mark_refused).sentence)
 
     def _may_mark(self) -> Gate:
         """Closed for good by what was learned; and for now by a refused mark that no look has followed yet."""
         marks = (e.doing(Action.MARK) for e in self._journal.entries.values() if e.holding)
-        return mark_gate(self._mark_refused or next((_said(mark) for mark in marks if mark.refused), ""))
+        return mark_gate(self._mark_refused or next((mark.said for mark in marks if mark.refused), ""))
 
     def _first_in_line(self, work: Work) -> bool:
         """Whether no other advice of the same job is being carried out (decisions 19)."""
         mine = work.entry is not None and work.entry.begun
-        other = next(
-            (e for e in self._journal.entries.values() if e.advice.job == work.advice.job and e.begun), None
-        )
+        begun = (e for e in self._journal.entries.values() if e.begun)
+        other = next((e for e in begun if e.advice.job == work.advice.job), None)
         if mine or other is None or other.advice.key == work.advice.key:
             return True
         self._speak(work, f"{other.advice} is being carried out first")
@@ -270,7 +283,8 @@ class Controller:
         if step.again_at:
             seconds = max(0.0, (step.again_at - self.standing.now()).total_seconds())
         if gate is not None:
-            self._speak(work, f"would {step.sentence}, but {gate.sentence}")
+            would = f"would {step.sentence}, but" if step.action else f"{step.sentence}; not reported,"
+            self._speak(work, f"{would} {gate.sentence}")
             seconds = min(seconds, poll * 2)
         else:
             self._speak(work, step.sentence)
@@ -278,10 +292,6 @@ class Controller:
 
     def _speak(self, work: Work, sentence: str) -> None:
         self._voice.once(work.advice.key, f"{work.advice}: {sentence}")
-
-
-def _said(mark: Doing) -> str:
-    return mark.sentence or "without a reason"
 
 
 def _appearance(works: list[Work], rows: dict[int, JobRow]) -> tuple[tuple[object, ...], ...]:

@@ -179,15 +179,21 @@ def without_token(world: World) -> None:
 
 
 def two_story(lab: SlurmCluster, folder: Path) -> Told:
-    """Two controllers with journals of their own; the one that has the lease acts."""
+    """Two controllers with journals of their own; the one that has the lease acts.
+
+    The other one begins, lists and looks while the job is held and not yet marked, and reports nothing about it.
+    """
     job, bad = MADE["failed"](Making(lab))
     with World(lab, folder, job, bad) as world:
         other = world.configured(folder / "two", holder='"host-2"', journal=f'"{folder}/two/journal.jsonl"')
-        began = time.monotonic()
-        world.live()
-        world.live(config=other)
-        until(lambda: "the lease is not ours" in world.told(), world.told)
         world.advise()
+        began = time.monotonic()
+        world.live("--pause-at", "after requeue_hold")
+        until((folder / "paused").exists, world.told)
+        world.live(config=other)
+        until(lambda: "not reported, another controller has the lease" in world.told(), world.told)
+        assert not world.advisor.reports, world.told()
+        (folder / "go").touch()
         until(lambda: bool(world.advisor.reports), world.told)
         recovered(world, OF_FAILED)
         return told(world, "two controllers", began)
