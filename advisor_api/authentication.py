@@ -45,7 +45,8 @@ IMPLIED: dict[TokenRole, Roles] = {
 class Caller:
     """The bearer of a token, a job with its key, or a signed-in person, in the words of the API.
 
-    `token` is `None` for a person, who may see every cluster. A job has no role: it may tell of itself (`job`).
+    `token` is `None` for a person, who sees what his groups open (`workloads.seen_by`). A job has no role: it may
+    tell of itself (`job`).
     """
 
     actor: Actor

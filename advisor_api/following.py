@@ -27,8 +27,9 @@ from detectors.catalogue.layer import Layer
 from detectors.models import Verdict
 from schedulers.states import FINAL, LIVE, NOT_A_FAILURE, WAITING, JobState
 from workloads.mode import Mode
-from workloads.models import Attempt, ProgressPoint
+from workloads.models import Attempt
 from workloads.opt_in import read_stored
+from workloads.progress_models import ProgressPoint
 from workloads.subjects import subject_of
 
 log = logging.getLogger(__name__)

@@ -25,8 +25,9 @@ from detectors.incidents import jobs_struck
 from detectors.models import Verdict
 from schedulers.states import JobState
 from workloads.mode import Mode
-from workloads.models import Attempt, Checkpoint, Cluster, Job, Node
+from workloads.models import Attempt, Cluster, Job, Node
 from workloads.opt_in import read_stored
+from workloads.progress_models import Checkpoint
 
 HISTORY_LIMIT = 20  # attempts looked back: twice the default cap on requeues
 JITTER = 0.2

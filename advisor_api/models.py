@@ -16,6 +16,7 @@ from advisor_api.policy.scheduler_action import SchedulerAction
 from advisor_api.policy.weights import HALF_LIFE_SECONDS, PERSON, weight
 from advisor_api.token_role import TokenRole
 from advisor_api.validators import policy_values
+from audit.in_sight import InSight
 from audit.masked_fields import MaskedCharField, MaskedJSONField
 from detectors.models import Verdict
 from workloads.mode import Mode
@@ -45,6 +46,9 @@ class PolicyVersion(models.Model):
     created_at = models.DateTimeField()
     created_by = models.CharField(max_length=128, blank=True, default="")
 
+    cluster_at = "cluster"
+    objects = InSight()
+
     class Meta:
         ordering = ("-id",)
         permissions = (("activate_policy", "Can activate and withdraw policies"),)
@@ -71,6 +75,9 @@ class PolicyActivation(models.Model):
     reason = MaskedCharField(max_length=500)
     activated_at = models.DateTimeField()
     activated_by = models.CharField(max_length=128)
+
+    cluster_at = "cluster"
+    objects = InSight()
 
     class Meta:
         ordering = ("-id",)
@@ -105,6 +112,9 @@ class Advice(models.Model):
     )
     state_at = models.DateTimeField()
 
+    cluster_at = "attempt__job__cluster"
+    objects = InSight()
+
     class Meta:
         ordering = ("-id",)
         verbose_name_plural = "advice"
@@ -132,6 +142,9 @@ class LeftAlone(models.Model):
     facts = models.JSONField(default=dict)
     decided_at = models.DateTimeField(db_index=True)
 
+    cluster_at = "attempt__job__cluster"
+    objects = InSight()
+
     class Meta:
         ordering = ("-id",)
         verbose_name_plural = "left alone"
@@ -155,6 +168,9 @@ class Sequence(models.Model):
     completed_at = models.DateTimeField(null=True, blank=True)
     closed_at = models.DateTimeField(null=True, blank=True, db_index=True)
 
+    cluster_at = "advice__attempt__job__cluster"
+    objects = InSight()
+
     class Meta:
         ordering = ("-id",)
 
@@ -171,6 +187,9 @@ class Milestone(models.Model):
     action = models.CharField(max_length=32, choices=SchedulerAction.choices())
     done_at = models.DateTimeField()
     received_at = models.DateTimeField()
+
+    cluster_at = "sequence__advice__attempt__job__cluster"
+    objects = InSight()
 
     class Meta:
         ordering = ("sequence", "done_at", "id")
@@ -200,6 +219,9 @@ class Exclusion(models.Model):
     until = models.DateTimeField(db_index=True)
     lifted_at = models.DateTimeField(null=True, blank=True)
     lifted_by = models.CharField(max_length=128, blank=True, default="")
+
+    cluster_at = "cluster"
+    objects = InSight()
 
     class Meta:
         ordering = ("cluster", "node", "-since")
@@ -233,6 +255,9 @@ class Pause(models.Model):
     since = models.DateTimeField()
     until = models.DateTimeField(db_index=True)
 
+    cluster_at = "cluster"
+    objects = InSight()
+
     class Meta:
         ordering = ("-since",)
 
@@ -247,6 +272,9 @@ class ControllerLease(models.Model):
     holder = models.CharField(max_length=128)
     fence = models.PositiveBigIntegerField(default=1)
     until = models.DateTimeField()
+
+    cluster_at = "cluster"
+    objects = InSight()
 
     def __str__(self) -> str:
         return f"{self.holder} until {self.until:%H:%M:%S}"
@@ -265,6 +293,9 @@ class ApiToken(models.Model):
     revoked_at = models.DateTimeField(null=True, blank=True)
     last_used_at = models.DateTimeField(null=True, blank=True)
 
+    cluster_at = "clusters"
+    objects = InSight()
+
     class Meta:
         ordering = ("name",)
 
@@ -281,6 +312,9 @@ class JobReport(models.Model):
     additional_properties = MaskedJSONField(default=dict)
     reported_by = models.CharField(max_length=128)
     reported_at = models.DateTimeField()
+
+    cluster_at = "attempt__job__cluster"
+    objects = InSight()
 
     def __str__(self) -> str:
         return f"report on {self.attempt_id}"

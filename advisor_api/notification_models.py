@@ -10,6 +10,7 @@ from advisor_api.notifying.topic import TOPICS, NotificationTopic
 from advisor_api.notifying.wording import unknown_names
 from advisor_api.outgoing import Outgoing
 from advisor_api.repair_models import LONGEST_SECONDS, system_name
+from audit.in_sight import InSight, InSightByName
 from audit.level import Level
 from audit.masked_fields import MaskedCharField, MaskedJSONField, MaskedTextField
 from workloads.log_stores import credential_name, readable_by_all, store_address
@@ -112,6 +113,9 @@ class NotificationRoute(models.Model):
     enabled = models.BooleanField(default=True)
     since = models.DateTimeField(editable=False, help_text="What happened before is not told.")
 
+    cluster_at = "cluster"
+    objects = InSight()
+
     class Meta:
         ordering = ("name",)
 
@@ -178,6 +182,8 @@ class Delivery(Outgoing):
         help_text="For which it was not sent.",
     )
 
+    objects = InSightByName()
+
     class Meta:
         ordering = ("-id",)
         verbose_name_plural = "deliveries"
@@ -194,6 +200,9 @@ class ToldSubject(models.Model):
     delivery = models.ForeignKey(Delivery, on_delete=models.CASCADE, related_name="told")
     subject = models.CharField(max_length=200)
 
+    cluster_at = "delivery__cluster"
+    objects = InSightByName()
+
     class Meta:
         ordering = ("id",)
 
@@ -206,6 +215,8 @@ class TrailPosition(models.Model):
 
     cluster = models.CharField(max_length=64, primary_key=True)
     seq = models.BigIntegerField(default=0)
+
+    objects = InSightByName()
 
     def __str__(self) -> str:
         return f"{self.cluster} up to {self.seq}"

@@ -8,6 +8,7 @@ from django.db import models
 from django.utils.translation import gettext_noop
 
 from advisor_api.outgoing import Outgoing
+from audit.in_sight import InSight
 from audit.masked_fields import MaskedJSONField
 from workloads.log_stores import credential_name, readable_by_all, store_address
 from workloads.models import Cluster
@@ -77,6 +78,9 @@ class RepairSystem(models.Model):
     )
     enabled = models.BooleanField(default=True)
 
+    cluster_at = "cluster"
+    objects = InSight()
+
     class Meta:
         ordering = ("cluster", "name")
         constraints = (models.UniqueConstraint(fields=("cluster", "name"), name="repair_system_once"),)
@@ -119,6 +123,9 @@ class RepairRecord(Outgoing):
     key = models.CharField(max_length=128, unique=True, help_text="The same whenever it is sent again.")
     body = MaskedJSONField(default=dict)
     outcome = models.CharField(max_length=9, choices=OUTCOMES, default="waiting")
+
+    cluster_at = "system__cluster"
+    objects = InSight()
 
     class Meta:
         ordering = ("-id",)

@@ -11,7 +11,8 @@ from datetime import datetime, timedelta
 from django.db.models import Max, Q, QuerySet
 
 from schedulers.states import FAILURES
-from workloads.models import Checkpoint, Job
+from workloads.models import Job
+from workloads.progress_models import Checkpoint
 
 AT_ONCE = timedelta(seconds=300)  # a program submits again within this; a person reads the log first
 SLACK = timedelta(seconds=30)  # by which a listing may show the end late

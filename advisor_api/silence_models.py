@@ -4,6 +4,7 @@ import uuid
 
 from django.db import models
 
+from audit.in_sight import InSight
 from audit.masked_fields import MaskedCharField
 from workloads.models import Cluster
 
@@ -28,6 +29,9 @@ class Silence(models.Model):
     ended_at = models.DateTimeField(null=True, blank=True, help_text="Ended before its time.")
     ended_by = models.CharField(max_length=150, blank=True, default="")
     end_reason = MaskedCharField(max_length=500, blank=True, default="")
+
+    cluster_at = "cluster"
+    objects = InSight()
 
     class Meta:
         ordering = ("-id",)

@@ -57,7 +57,7 @@ class BoundedList(ChangeList):
 
 def newest_from(model: type[Model]) -> int:
     """The key after which the newest `LOOKED_AT` rows come."""
-    newest = model._default_manager.aggregate(newest=Max("pk"))["newest"] or 0
+    newest = model._base_manager.aggregate(newest=Max("pk"))["newest"] or 0
     return int(newest) - LOOKED_AT
 
 

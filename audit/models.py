@@ -6,6 +6,7 @@ from django.db import models
 
 from audit.actor_kind import ActorKind
 from audit.event_type import EventType
+from audit.in_sight import InSightByName
 from audit.level import Level
 from audit.masked_fields import MaskedCharField, MaskedJSONField
 
@@ -47,6 +48,8 @@ class AuditEvent(models.Model):
     trace_id = models.CharField(max_length=32, blank=True, default="")
     producer_key = models.CharField(max_length=128, null=True, blank=True, unique=True)
 
+    objects = InSightByName()
+
     class Meta:
         ordering = ("id",)
         indexes = (
@@ -71,6 +74,8 @@ class AuditUnsealed(models.Model):
     event = models.BigIntegerField(primary_key=True)
     cluster = models.CharField(max_length=64, db_index=True)
 
+    objects = InSightByName()
+
     class Meta:
         verbose_name_plural = "unsealed events"
 
@@ -86,6 +91,8 @@ class AuditSeal(models.Model):
     event = models.BigIntegerField(unique=True)
     digest = models.CharField(max_length=64)
     sealed_at = models.DateTimeField()
+
+    objects = InSightByName()
 
     class Meta:
         ordering = ("cluster", "seq")
@@ -104,6 +111,8 @@ class AuditChain(models.Model):
     checkpoint_seq = models.BigIntegerField(default=0)
     checkpoint_at = models.DateTimeField(null=True, blank=True)
 
+    objects = InSightByName()
+
     def __str__(self) -> str:
         return f"chain of {self.cluster or 'the site'}"
 
@@ -117,6 +126,8 @@ class AuditCheckpoint(models.Model):
     at = models.DateTimeField()
     key_id = models.CharField(max_length=16)
     signature = models.CharField(max_length=128)
+
+    objects = InSightByName()
 
     class Meta:
         ordering = ("cluster", "seq")
@@ -146,6 +157,8 @@ class AuditArchive(models.Model):
     at = models.DateTimeField("archived at")
     key_id = models.CharField(max_length=16)
     signature = models.CharField(max_length=128)
+
+    objects = InSightByName()
 
     class Meta:
         ordering = ("cluster", "first_seq")

@@ -6,6 +6,8 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
+from django.db.models import Max
+
 from audit.actor_kind import ActorKind
 from audit.event_type import EventType
 from audit.level import Level
@@ -60,6 +62,11 @@ def record(entries: Sequence[Entry], now: datetime) -> list[AuditEvent]:
     Call it in the transaction of the change it speaks of: both are stored or neither is.
     """
     return AuditEvent.objects.bulk_create([_row(entry, now) for entry in entries])
+
+
+def newest_id() -> int:
+    """The highest id of any event, whoever asks: where one stands in the trail tells nothing of what it says."""
+    return int(AuditEvent._base_manager.aggregate(last=Max("id"))["last"] or 0)
 
 
 def _row(entry: Entry, now: datetime) -> AuditEvent:

@@ -24,8 +24,9 @@ from detectors.incident_counts import count_anew
 from detectors.models import Anomaly, Excerpt, Incident, IncidentNode, Observation, Stay, Verdict
 from schedulers.states import JobState
 from workloads.mode import Mode
-from workloads.models import Attempt, Checkpoint, Cluster, Job, Node, ProgressPoint
+from workloads.models import Attempt, Cluster, Job, Node
 from workloads.opt_in import OptIn
+from workloads.progress_models import Checkpoint, ProgressPoint
 
 BATCH = 2000
 TILE = 2500  # jobs that are made one by one

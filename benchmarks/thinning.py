@@ -17,7 +17,8 @@ from django.db import connection
 
 from benchmarks.fresh_site import prepare
 from benchmarks.machine import machine_line
-from workloads.models import Attempt, Cluster, Job, ProgressPoint
+from workloads.models import Attempt, Cluster, Job
+from workloads.progress_models import ProgressPoint
 from workloads.sweeping import thin_due
 
 TOGETHER = 5_000  # rows made at once

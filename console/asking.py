@@ -10,7 +10,9 @@ from django.db.models import Max
 from django.urls import reverse
 
 from advisor_api.models import Pause
+from audit.in_sight import hidden_now
 from audit.models import AuditEvent
+from audit.trail import newest_id
 from console.job_wanted import Wanted
 from console.job_window import WHOLE, Window
 from console.topics import OVERVIEW, cluster_topic, gates_topic, job_topic
@@ -19,6 +21,7 @@ from workloads.models import Attempt, Cluster, Job
 
 CLOCK = timedelta(seconds=15)  # what changes by the clock alone (an expiry, an age) is at most this old
 PAUSES_COMPARED = 20
+LOOKED_THROUGH = 20_000
 EVENTS_COMPARED = 100  # ids can be committed out of order: the highest one alone does not tell
 
 
@@ -121,6 +124,9 @@ def _job_version(asked: Asked) -> list[Any]:
 
 
 def _newest_ids(**about: Any) -> list[int]:
+    """Where clusters are hidden, only the newest events of all are looked through: older ones are no change."""
+    if hidden_now():
+        about["id__gt"] = newest_id() - LOOKED_THROUGH
     rows = AuditEvent.objects.filter(**about).order_by("-id")
     return list(rows.values_list("id", flat=True)[:EVENTS_COMPARED])
 

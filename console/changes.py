@@ -7,9 +7,10 @@ therefore goes back over a short window and remembers what it has seen in it.
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
-from django.db.models import Max, Q
+from django.db.models import Q
 
 from audit.models import AuditEvent
+from audit.trail import newest_id
 from console.topics import OVERVIEW, cluster_topic, job_topic, numbers_in, topics_of_event
 from workloads.models import Attempt, Cluster
 
@@ -52,7 +53,7 @@ class Watcher:
         return Look(frozenset() if first else frozenset(topics), self.last_id)
 
     def _remember(self) -> None:
-        self.last_id = AuditEvent.objects.aggregate(last=Max("id"))["last"] or 0
+        self.last_id = newest_id()
         floor = max(0, self.last_id - WINDOW_IDS)
         there = set(AuditEvent.objects.filter(id__gt=floor).values_list("id", flat=True))
         self.missing = set(range(floor + 1, self.last_id)) - there

@@ -7,8 +7,9 @@ the moment (seconds since 1970) from which a look at the database sees it all, a
 do now (`console.rights`; empty while nobody has looked). A frame without topics comes now and then, so that a page
 knows a dead socket from a quiet one.
 
-Topics are for whoever has signed in, as the pages are that show what they speak of: what one may do shapes panels
-and forms, never whether they may be read. A page that learns of another mark asks for its panels anew.
+Topics are for whoever has signed in and sees the cluster, as the pages are that show what they speak of: what one
+may do shapes panels and forms. Of a cluster that one does not see, as of one that is not there, nothing is told. A
+page that learns of another mark asks for its panels anew.
 """
 
 import asyncio
@@ -26,11 +27,13 @@ from channels.generic.websocket import AsyncWebsocketConsumer
 from django.contrib.auth import HASH_SESSION_KEY
 from django.utils import timezone
 
-from console.changes import catch_up
+from audit.in_sight import without
+from console.changes import Look, catch_up
 from console.rights import MARK
 from console.tail import Listener, tail_of_this_loop
 from console.topics import is_topic
 from console.welcome import Guest
+from workloads.seen_by import hidden_from
 
 log = logging.getLogger("rekindle.console.live")
 
@@ -76,7 +79,10 @@ class LiveConsumer(AsyncWebsocketConsumer):
         if tail_of_this_loop().crowded_by(guest):
             await self.close(TOO_MANY)
             return
-        self._listener = Listener(asked.topics, guest, last_id=asked.since or 0, rights=asked.rights)
+        self._hidden = await database_sync_to_async(hidden_from)(user)
+        self._listener = Listener(
+            asked.topics, guest, last_id=asked.since or 0, rights=asked.rights, hidden=self._hidden.names
+        )
         self._telling = asyncio.create_task(self._tell(self._listener, since=asked.since))
 
     async def disconnect(self, code: int) -> None:
@@ -101,7 +107,7 @@ class LiveConsumer(AsyncWebsocketConsumer):
         try:
             await tail_of_this_loop().join(listener)
             if since is not None:
-                listener.hear(await database_sync_to_async(catch_up)(listener.topics, since, timezone.now()))
+                listener.hear(await database_sync_to_async(self._caught_up)(listener.topics, since))
             await self._frame([], listener.last_id)
             while loop.time() < end:
                 with contextlib.suppress(TimeoutError):
@@ -117,6 +123,10 @@ class LiveConsumer(AsyncWebsocketConsumer):
         except Exception:
             log.exception("a socket could not be told; it is closed and will come again")
         await self.close(COME_AGAIN)
+
+    def _caught_up(self, topics: frozenset[str], since: int) -> Look:
+        with without(lambda: self._hidden):
+            return catch_up(topics, since, timezone.now())
 
     async def _frame(self, topics: list[str], last_id: int) -> None:
         now = math.ceil(timezone.now().timestamp() * 1000) / 1000

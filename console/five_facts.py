@@ -28,7 +28,8 @@ from detectors.catalogue.kind import AnomalyKind
 from detectors.models import Anomaly, Excerpt, HealthEvent
 from schedulers.states import FINAL, JobState
 from workloads.limits import effective_limits
-from workloads.models import Attempt, Checkpoint, Cluster, Job, Node, ProgressPoint
+from workloads.models import Attempt, Cluster, Job, Node
+from workloads.progress_models import Checkpoint, ProgressPoint
 
 COPIES_READ = 4  # each up to 256 KiB
 TOLD_READ = 50

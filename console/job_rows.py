@@ -17,8 +17,9 @@ from console.topics import QUIET
 from detectors.models import Anomaly, Excerpt, Feed, Verdict
 from detectors.provider_models import ProviderQuestion
 from schedulers.states import FINAL, JobState
-from workloads.models import Attempt, Checkpoint, Cluster, Job, ProgressPoint
+from workloads.models import Attempt, Cluster, Job
 from workloads.opt_in import read_stored
+from workloads.progress_models import Checkpoint, ProgressPoint
 
 ATTEMPTS_SHOWN = 30
 ATTEMPTS_TOLD = 12  # with all that is known of each

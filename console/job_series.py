@@ -16,7 +16,8 @@ from django.utils.translation import gettext as _
 from console.job_window import Window
 from console.series import Point, Told, pieces_of, thinned, told
 from schedulers.words import Word
-from workloads.models import Attempt, ProgressPoint
+from workloads.models import Attempt
+from workloads.progress_models import ProgressPoint
 
 POINTS_READ = 60_000  # of all attempts, the newest; a busy day of a job at a point a second is 86,400
 POINTS_OF_ONE = 2_000  # shown of one attempt and measure

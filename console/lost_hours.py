@@ -17,7 +17,8 @@ from advisor_api.models import JobReport
 from detectors.catalogue.gpu_use import TOPIC
 from detectors.catalogue.kind import AnomalyKind
 from detectors.models import Observation, Verdict
-from workloads.models import Attempt, Checkpoint
+from workloads.models import Attempt
+from workloads.progress_models import Checkpoint
 
 FAILURES_READ = 2000  # of one day, the newest ones
 HOUR = timedelta(hours=1)

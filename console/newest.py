@@ -5,12 +5,12 @@ from dataclasses import dataclass
 from datetime import timedelta
 from urllib.parse import urlencode
 
-from django.db.models import Max
 from django.urls import reverse
 from django.utils.translation import gettext as _
 
 from audit.event_type import EventType
 from audit.models import AuditEvent
+from audit.trail import newest_id
 from console.spans import duration
 from console.topics import QUIET
 
@@ -33,8 +33,7 @@ class NewestLine:
 
 def newest_lines() -> list[NewestLine]:
     """The newest first, without progress lines. Two queries."""
-    last = AuditEvent.objects.aggregate(last=Max("pk"))["last"] or 0
-    rows = AuditEvent.objects.filter(pk__gt=last - LOOKED_THROUGH).exclude(type__in=QUIET)
+    rows = AuditEvent.objects.filter(pk__gt=newest_id() - LOOKED_THROUGH).exclude(type__in=QUIET)
     read = list(rows.order_by("-id").defer("payload")[:READ])
     return folded(sorted(read, key=lambda event: (event.at, event.pk), reverse=True))[:SHOWN]
 

@@ -13,6 +13,7 @@ from django.utils.functional import Promise
 from django.utils.translation import get_language
 from django.utils.translation import gettext_lazy as _
 
+from audit.in_sight import hidden_now
 from console.asking import Asked, Scope, key_of, topics_of, version_of
 from console.contexts import Context, audit, cluster, incidents, job, job_picture, job_questions, jobs, nodes, site
 from console.delivery_lines import SEE_WHOM
@@ -35,9 +36,9 @@ class Panel:
         return self.function.__name__
 
     def body(self, asked: Asked, version: str) -> Body:
-        """The rendered panel, rendered at most once per version and permission set."""
+        """The rendered panel, rendered at most once per version, permission set and what is hidden."""
         may = asked.may & self.permissions
-        key = (self.name, key_of(self.scope, asked), version, may, get_language() or "")
+        key = (self.name, key_of(self.scope, asked), version, may, hidden_now().keys, get_language() or "")
         return bodies.get(key, lambda: self._render(asked))
 
     def _render(self, asked: Asked) -> str:

@@ -1,7 +1,8 @@
 """How is a panel rendered once for everybody who may see the same?
 
-A body is kept per (panel, key, version, permission set, language), in this process, up to `KEPT_BYTES`. Many who
-ask at the same moment wait for one rendering. A body holds nothing of one person: no name, no token, no nonce.
+A body is kept per (panel, key, version, permission set, hidden clusters, language), in this process, up to
+`KEPT_BYTES`. Many who ask at the same moment wait for one rendering. A body holds nothing of one person: no name,
+no token, no nonce.
 """
 
 import hashlib
@@ -14,7 +15,7 @@ from threading import Lock
 KEPT_BYTES = 8 * 1024 * 1024
 WAIT_SECONDS = 20.0
 
-Key = tuple[str, str, str, frozenset[str], str]
+Key = tuple[str, str, str, frozenset[str], frozenset[int], str]
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""What may a person do, as a mark that changes when it does?
+"""What may a person do and see, as a mark that changes when it does?
 
 A page says with which mark it was made, and the frames of its socket tell the mark of now.
 """
@@ -6,9 +6,11 @@ A page says with which mark it was made, and the frames of its socket tell the m
 import hashlib
 import re
 from collections import defaultdict
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 
 from django.contrib.auth.models import AbstractUser, AnonymousUser, Group, Permission, User
+
+from audit.in_sight import Hidden, hidden_now
 
 MARK = re.compile(r"[0-9a-f]{16}")
 
@@ -18,11 +20,11 @@ def mark_of(person: AbstractUser | AnonymousUser) -> str:
     if not isinstance(person, User):
         return ""
     named = () if person.is_superuser else person.get_all_permissions()
-    return _mark(person.is_superuser, person.is_staff, named)
+    return _mark(person, named, hidden_now())
 
 
-def marks_of(people: Collection[User]) -> dict[int, str]:
-    """The marks of many, by key, in three queries."""
+def marks_of(people: Collection[User], hidden: Mapping[int, Hidden]) -> dict[int, str]:
+    """The marks of many, by key, in three queries; `hidden` is what each does not see."""
     keys = [person.pk for person in people if not person.is_superuser]
     names = {
         pk: f"{app}.{codename}"
@@ -36,9 +38,10 @@ def marks_of(people: Collection[User]) -> dict[int, str]:
     for pk, permission in of_groups.values_list("group__user", "permission_id"):
         if pk in set(keys):
             held[pk].add(names.get(permission, ""))
-    return {person.pk: _mark(person.is_superuser, person.is_staff, held[person.pk]) for person in people}
+    return {person.pk: _mark(person, held[person.pk], hidden[person.pk]) for person in people}
 
 
-def _mark(everything: bool, staff: bool, named: Iterable[str]) -> str:
-    text = "\n".join(("everything" if everything else "", "staff" if staff else "", *sorted(set(named))))
+def _mark(person: User, named: Iterable[str], hidden: Hidden) -> str:
+    everything, staff = "everything" if person.is_superuser else "", "staff" if person.is_staff else ""
+    text = "\n".join((everything, staff, *sorted(set(named)), "", *sorted(hidden.names)))
     return hashlib.sha256(text.encode()).hexdigest()[:16]

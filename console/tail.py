@@ -17,7 +17,8 @@ from django.conf import settings
 from django.utils import timezone
 
 from console.changes import Look, Watcher
-from console.welcome import Guest, still_welcome
+from console.topics import seen_of
+from console.welcome import Guest, Standing, still_welcome
 
 log = logging.getLogger("rekindle.console.tail")
 
@@ -40,6 +41,7 @@ class Listener:
     guest: Guest
     welcome: bool = True
     rights: str = ""  # the mark of what its person may do, as the page knows it or as it was found last
+    hidden: frozenset[str] = frozenset()  # clusters that its person does not see
     pending: set[str] = field(default_factory=set)
     last_id: int = 0
     rung: asyncio.Event = field(default_factory=asyncio.Event)
@@ -47,7 +49,7 @@ class Listener:
     def hear(self, look: Look) -> None:
         """Keep what concerns this socket, and ring when there is something."""
         self.last_id = max(self.last_id, look.last_id)
-        self.pending |= self.topics & look.topics
+        self.pending |= self.topics & seen_of(look.topics, self.hidden)
         if self.pending:
             self.rung.set()
 
@@ -56,10 +58,10 @@ class Listener:
         self.welcome = False
         self.rung.set()
 
-    def may(self, rights: str) -> None:
-        """Keep the mark of what this person may do now, and ring when the page knows another one."""
-        known, self.rights = self.rights, rights
-        if known and known != rights:
+    def may(self, standing: Standing) -> None:
+        """Keep what this person may do and see now, and ring when the page knows another mark."""
+        known, self.rights, self.hidden = self.rights, standing.rights, standing.hidden
+        if known and known != self.rights:
             self.rung.set()
 
     def take(self) -> tuple[list[str], int]:

@@ -1,6 +1,7 @@
 """Of which topics does a change speak? A page subscribes to topics; a frame of the live feed names them."""
 
 import re
+from collections.abc import Collection, Iterable
 
 from audit.event_type import EventType
 
@@ -41,6 +42,20 @@ def numbers_in(topics: frozenset[str]) -> frozenset[tuple[str, int, int]]:
     """Cluster, number and epoch of the job topics among `topics`."""
     jobs = (topic.removeprefix("job:").split("/") for topic in topics if topic.startswith("job:"))
     return frozenset((cluster, int(number), int(epoch)) for cluster, number, epoch in jobs)
+
+
+def seen_of(topics: Iterable[str], hidden: Collection[str]) -> frozenset[str]:
+    """The topics without those of hidden clusters; the overview stays unless these alone touched it."""
+    found = frozenset(topics)
+    if not hidden:
+        return found
+    seen = frozenset(topic for topic in found if _cluster_of(topic) not in hidden)
+    of_clusters = {topic for topic in found if topic.startswith("cluster:")}
+    return seen - {OVERVIEW} if of_clusters and seen.isdisjoint(of_clusters) else seen
+
+
+def _cluster_of(topic: str) -> str:
+    return topic.partition(":")[2].partition("/")[0]
 
 
 def topics_of_event(cluster: str, job_number: int | None, job_epoch: int | None, event_type: str) -> frozenset[str]:

@@ -9,6 +9,7 @@ from django.contrib.sessions.models import Session
 from django.utils.crypto import constant_time_compare
 
 from console.rights import marks_of
+from workloads.seen_by import hidden_from_each
 
 
 @dataclass(frozen=True)
@@ -20,9 +21,17 @@ class Guest:
     mark: str
 
 
-def still_welcome(guests: Iterable[Guest], now: datetime) -> dict[Guest, str]:
-    """Those whose session goes on, whose account is open and whose password is the same, each with the mark of what
-    its person may do now. Five queries for all.
+@dataclass(frozen=True)
+class Standing:
+    """What a person may do, as a mark, and the names of the clusters that he does not see."""
+
+    rights: str
+    hidden: frozenset[str] = frozenset()
+
+
+def still_welcome(guests: Iterable[Guest], now: datetime) -> dict[Guest, Standing]:
+    """Those whose session goes on, whose account is open and whose password is the same, each with what its person
+    may do and see now. Six or seven queries for all.
     """
     asked = frozenset(guests)
     keys = {guest.session for guest in asked}
@@ -31,9 +40,10 @@ def still_welcome(guests: Iterable[Guest], now: datetime) -> dict[Guest, str]:
     )
     people = list(User.objects.filter(pk__in={guest.person for guest in asked}, is_active=True))
     marks = {person.pk: person.get_session_auth_hash() for person in people}
-    rights = marks_of(people)
+    hidden = hidden_from_each(people)
+    rights = marks_of(people, hidden)
     return {
-        guest: rights[guest.person]
+        guest: Standing(rights[guest.person], hidden[guest.person].names)
         for guest in asked
         if guest.session in open_sessions and constant_time_compare(marks.get(guest.person, ""), guest.mark)
     }

@@ -4,6 +4,7 @@ import uuid
 
 from django.db import models
 
+from audit.in_sight import InSight
 from audit.masked_fields import MaskedCharField
 from schedulers.words import Word
 from workloads.models import Attempt, Cluster
@@ -26,6 +27,9 @@ class IncidentNote(models.Model):
     text = MaskedCharField(max_length=NOTE_LIMIT)
     author = models.CharField(max_length=150)
     at = models.DateTimeField()
+
+    cluster_at = "incident__cluster"
+    objects = InSight()
 
     class Meta:
         ordering = ("incident", "id")
@@ -55,6 +59,9 @@ class IncidentChoice(models.Model):
     undone_at = models.DateTimeField(null=True, blank=True)
     undone_because = MaskedCharField(max_length=REASON_LIMIT, blank=True, default="")
 
+    cluster_at = "cluster"
+    objects = InSight()
+
     class Meta:
         ordering = ("-id",)
 
@@ -74,6 +81,9 @@ class ChosenPlace(models.Model):
     key = models.CharField(max_length=128)
     attempt = models.ForeignKey(Attempt, null=True, blank=True, on_delete=models.CASCADE, related_name="+")
     moved = models.BooleanField(default=False)
+
+    cluster_at = "cluster"
+    objects = InSight()
 
     class Meta:
         constraints = (models.UniqueConstraint(fields=("choice", "value"), name="chosen_once"),)

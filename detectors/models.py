@@ -8,6 +8,7 @@ from django.utils.translation import gettext_noop
 import detectors.choice_models
 import detectors.provider_models
 import detectors.told_models  # noqa: F401  # their tables are this room's
+from audit.in_sight import InSight
 from audit.masked_fields import MaskedCharField
 from detectors.attribution.action import VerdictAction
 from detectors.attribution.evidence_status import EvidenceStatus
@@ -31,6 +32,9 @@ class Feed(models.Model):
     revision = models.PositiveBigIntegerField(default=0)
     moved_at = models.DateTimeField(null=True, blank=True)
 
+    cluster_at = "cluster"
+    objects = InSight()
+
     class Meta:
         constraints = (
             models.UniqueConstraint(fields=("cluster", "attempt", "source", "stream_key"), name="feed_identity"),
@@ -49,6 +53,9 @@ class Watch(models.Model):
     catalogue = models.CharField(max_length=64, help_text="Hash of the catalogue that the state was made with.")
     state = models.JSONField(default=dict)
 
+    cluster_at = "attempt__job__cluster"
+    objects = InSight()
+
     class Meta:
         constraints = (models.UniqueConstraint(fields=("attempt", "detector"), name="watch_identity"),)
 
@@ -64,6 +71,9 @@ class Observation(models.Model):
     key = models.CharField(max_length=128)
     value = models.JSONField(default=dict)
     at = models.DateTimeField()
+
+    cluster_at = "attempt__job__cluster"
+    objects = InSight()
 
     class Meta:
         constraints = (models.UniqueConstraint(fields=("attempt", "topic", "key"), name="observation_identity"),)
@@ -84,6 +94,9 @@ class Excerpt(models.Model):
         choices=[("evidence", gettext_noop("Around evidence")), ("end", gettext_noop("End of the attempt"))],
     )
     kept_at = models.DateTimeField()
+
+    cluster_at = "attempt__job__cluster"
+    objects = InSight()
 
     class Meta:
         ordering = ("attempt", "stream", "offset")
@@ -119,6 +132,9 @@ class HealthEvent(models.Model):
     received_at = models.DateTimeField()
     received_from = models.CharField(max_length=128, help_text="The token's name.")
     cleared_at = models.DateTimeField(null=True, blank=True, help_text="When its node was healthy again.")
+
+    cluster_at = "cluster"
+    objects = InSight()
 
     class Meta:
         ordering = ("cluster", "-happened_at", "-id")
@@ -161,6 +177,9 @@ class SiteSignature(models.Model):
     created_at = models.DateTimeField("changed at")
     created_by = models.CharField("by", max_length=150)
 
+    cluster_at = "cluster"
+    objects = InSight()
+
     class Meta:
         ordering = ("name", "-version")
         constraints = (models.UniqueConstraint(fields=("name", "version"), name="site_signature_version"),)
@@ -195,6 +214,9 @@ class Anomaly(models.Model):
     refuted_at = models.DateTimeField(
         null=True, blank=True, help_text="When later lines showed that the attempt moved again."
     )
+
+    cluster_at = "attempt__job__cluster"
+    objects = InSight()
 
     class Meta:
         ordering = ("attempt", "happened_at", "id")
@@ -232,6 +254,9 @@ class Incident(models.Model):
     job_count = models.PositiveIntegerField(default=0)
     user_count = models.PositiveIntegerField(default=0, help_text="By name.")
 
+    cluster_at = "cluster"
+    objects = InSight()
+
     class Meta:
         ordering = ("-last_seen_at", "-id")
         constraints = (models.UniqueConstraint(fields=("cluster", "open_key"), name="incident_open_once"),)
@@ -251,6 +276,9 @@ class IncidentNode(models.Model):
     incident = models.ForeignKey(Incident, on_delete=models.CASCADE, related_name="nodes")
     node = models.CharField(max_length=255)
 
+    cluster_at = "incident__cluster"
+    objects = InSight()
+
     class Meta:
         ordering = ("incident", "node")
         constraints = (models.UniqueConstraint(fields=("incident", "node"), name="incident_node_once"),)
@@ -269,6 +297,9 @@ class Stay(models.Model):
     ended_at = models.DateTimeField()
     seconds = models.FloatField()
     fate = models.CharField(max_length=16, choices=Fate.choices(), default=Fate.UNHARMED.value)
+
+    cluster_at = "cluster"
+    objects = InSight()
 
     class Meta:
         constraints = (models.UniqueConstraint(fields=("attempt", "node"), name="stay_once"),)
@@ -312,6 +343,9 @@ class Verdict(models.Model):
     happened_at = models.DateTimeField()
     judged_at = models.DateTimeField()
     decide_due_at = models.DateTimeField(null=True, blank=True, db_index=True)
+
+    cluster_at = "attempt__job__cluster"
+    objects = InSight()
 
     class Meta:
         ordering = ("attempt", "id")

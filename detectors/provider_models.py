@@ -5,6 +5,7 @@ from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
 from django.utils.translation import gettext_noop
 
+from audit.in_sight import InSight
 from audit.masked_fields import MaskedCharField, MaskedJSONField
 from detectors.providers import ADAPTERS
 from workloads.log_stores import credential_name, readable_by_all, store_address
@@ -54,6 +55,9 @@ class AttributionProvider(models.Model):
     phases = models.CharField(max_length=8, choices=PHASES, default="both")
     enabled = models.BooleanField(default=True)
 
+    cluster_at = "cluster"
+    objects = InSight()
+
     class Meta:
         ordering = ("cluster", "name")
         constraints = (models.UniqueConstraint(fields=("cluster", "name"), name="provider_once"),)
@@ -98,6 +102,9 @@ class ProviderQuestion(models.Model):
     outcome = models.CharField(max_length=8, choices=OUTCOMES, default="waiting")
     said = MaskedCharField(max_length=500, blank=True, default="", help_text="What came, in a sentence.")
     answer = MaskedJSONField(null=True, blank=True)
+
+    cluster_at = "attempt__job__cluster"
+    objects = InSight()
 
     class Meta:
         ordering = ("attempt", "id")

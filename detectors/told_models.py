@@ -2,6 +2,7 @@
 
 from django.db import models
 
+from audit.in_sight import InSight
 from workloads.models import Attempt
 
 KEY, BY, TEXT = 128, 128, 2000  # characters
@@ -21,6 +22,9 @@ class ToldLine(models.Model):
     told_at = models.DateTimeField(db_index=True)
     told_by = models.CharField(max_length=BY, help_text="The token's name.")
     unread = models.BooleanField(default=True)
+
+    cluster_at = "attempt__job__cluster"
+    objects = InSight()
 
     class Meta:
         ordering = ("attempt", "offset")

@@ -16,6 +16,7 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
+from advisor_api.insert_only import actor_of
 from audit.actor_kind import ActorKind
 from audit.event_type import EventType
 from audit.level import Level
@@ -24,6 +25,7 @@ from audit.trail import Actor, Entry, Subject, record
 from recovery_site.groups import GROUPS
 from recovery_site.people import end_sessions, may_change
 from recovery_site.people_forms import PersonForm
+from workloads.seen_by import clusters_for, set_seen_by
 
 if TYPE_CHECKING:
     People = UserAdmin[User]
@@ -219,7 +221,15 @@ class RightsAdmin(WrittenDown, GroupAdmin):
         """Superusers, where nobody is in it and the site does not make it anew."""
         if obj is None or not self.has_add_permission(request):
             return False
-        return obj.name not in GROUPS and not obj.user_set.exists()
+        return obj.name not in GROUPS and not obj.user_set.exists() and not clusters_for(obj.name)
+
+    def save_model(self, request: HttpRequest, obj: Group, form: Any, change: bool) -> None:
+        """Store it; clusters that are for this group name it by its new name."""
+        super().save_model(request, obj, form, change)
+        before = form.initial.get("name", "") if change and "name" in form.changed_data else ""
+        for cluster in clusters_for(before) if before else ():
+            named = [obj.name if name == before else name for name in cluster.seen_by]
+            set_seen_by(cluster, named, actor_of(request), timezone.now())
 
 
 admin.site.unregister(User)

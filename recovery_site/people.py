@@ -7,12 +7,13 @@ from django.contrib.auth.models import Group, Permission, User
 from django.contrib.sessions.models import Session
 
 from console.models import SignInLink
+from workloads.seen_by import groups_that_see_more, hidden_from
 
 MAY_CHANGE_PEOPLE = "auth.change_user"
 
 
 def may_change(person: User, other: User) -> bool:
-    """Whether `person` may change `other`: nobody may take over an account that may do more than he may.
+    """Whether `person` may change `other`: nobody may take over an account that may do or see more than he may.
 
     He could otherwise set its password and be it.
     """
@@ -20,16 +21,19 @@ def may_change(person: User, other: User) -> bool:
         return False
     if person.is_superuser:
         return True
-    return not other.is_superuser and _rights_of(other) <= person.get_all_permissions()
+    if other.is_superuser or not _rights_of(other) <= person.get_all_permissions():
+        return False
+    return hidden_from(person).keys <= hidden_from(other).keys
 
 
 def groups_to_give(person: User) -> list[int]:
-    """The keys of the groups that `person` may put others into: those that may no more than he may."""
+    """The keys of the groups that `person` may put others into: those that may and see no more than he does."""
     groups = Group.objects.prefetch_related("permissions__content_type")
     if person.is_superuser:
         return [group.pk for group in groups]
-    held = person.get_all_permissions()
-    return [group.pk for group in groups if {_name(one) for one in group.permissions.all()} <= held]
+    held, beyond = person.get_all_permissions(), groups_that_see_more(person)
+    rights = {group: {_name(one) for one in group.permissions.all()} for group in groups}
+    return [group.pk for group in groups if rights[group] <= held and group.name not in beyond]
 
 
 def others_remain(person: User) -> bool:

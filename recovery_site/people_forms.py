@@ -49,7 +49,7 @@ class PersonForm(Change):
         beyond = sorted(group.name for group in wanted ^ held if group.pk not in mine)
         if beyond:
             raise ValidationError(
-                _("%(groups)s may do more than you may; a superuser can give and take that.")
+                _("%(groups)s may do or see more than you may; a superuser can give and take that.")
                 % {"groups": ", ".join(beyond)}
             )
         return self.cleaned_data["groups"]

@@ -1,10 +1,13 @@
 """What may an administrator see and change of what runs where? Clusters; all else is to be read."""
 
-from typing import Any
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
 
 from django.contrib import admin
+from django.contrib.auth.models import Group, User
+from django.core.exceptions import ValidationError
 from django.db.models import Q
-from django.forms import ModelForm
+from django.forms import CheckboxSelectMultiple, ModelForm, MultipleChoiceField
 from django.http import HttpRequest
 from django.urls import reverse
 from django.utils import timezone
@@ -20,8 +23,15 @@ from audit.read_only import AdminPage, ReadOnlyAdmin
 from audit.trail import Actor, Entry, record
 from workloads.attempt_admin import OfAttemptAdmin, attempts_called, job_page, jobs_numbered
 from workloads.mode import Mode
-from workloads.models import Attempt, Checkpoint, Cluster, Job, Node, ProgressPoint
+from workloads.models import Attempt, Cluster, Job, Node
+from workloads.progress_models import Checkpoint, ProgressPoint
+from workloads.seen_by import would_see
 from workloads.subjects import subject_of_cluster
+
+if TYPE_CHECKING:
+    Form = ModelForm[Cluster]
+else:  # takes no type argument when it runs
+    Form = ModelForm
 
 STORE = (
     "log_store",
@@ -59,10 +69,31 @@ SCHEDULER = (
 )
 
 
+class ClusterForm(Form):
+    """A cluster. `asking` is who fills it in."""
+
+    asking: User
+
+    def clean_name(self) -> str:
+        """Also one that is out of sight has its name for itself."""
+        name: str = self.cleaned_data["name"]
+        if Cluster._base_manager.filter(name=name).exists():  # only a new one has the field
+            raise ValidationError(_("There is a cluster of this name already."))
+        return name
+
+    def clean_seen_by(self) -> list[str]:
+        """Nobody hides a cluster from himself: he could not take it back."""
+        groups: list[str] = self.cleaned_data["seen_by"]
+        if not would_see(self.asking, groups):
+            raise ValidationError(_("You are in none of these groups and would not see the cluster any more."))
+        return groups
+
+
 @admin.register(Cluster)
 class ClusterAdmin(AdminPage):
     """Clusters. The mode is switched in the console, with its reason; the name is part of every attempt's id."""
 
+    form = ClusterForm
     list_display = (
         "name",
         "environment",
@@ -83,6 +114,7 @@ class ClusterAdmin(AdminPage):
         (gettext_lazy("Logs"), {"fields": ("log_roots", "log_patterns", "dump_patterns", "detector_limits")}),
         (gettext_lazy("Log store, instead of files"), {"fields": STORE}),
         (gettext_lazy("Metrics of GPUs, adapters and hosts"), {"fields": METRICS}),
+        (gettext_lazy("Who sees it"), {"fields": ("seen_by",)}),
         (gettext_lazy("What may be done"), {"fields": ("switched", "opt_out", "acknowledge_scheduler_actions")}),
         (gettext_lazy("What is seen"), {"fields": SEEN}),
     )
@@ -98,6 +130,14 @@ class ClusterAdmin(AdminPage):
             return _("Monitor: nothing is done. It is switched in the console once the cluster is there.")
         mode, page = _(Mode(obj.mode).label), reverse("cluster-mode", args=[obj.name])
         return format_html(_('{}. <a href="{}">Switched in the console</a>, with a reason.'), mode, page)
+
+    def get_form(self, request: HttpRequest, obj: Any = None, change: bool = False, **options: Any) -> Any:
+        """The form, which is told who asks."""
+        made: Any = super().get_form(request, obj, change=change, **options)
+        made.asking = request.user
+        if "seen_by" in made.base_fields:
+            made.base_fields["seen_by"] = _groups_field(obj.seen_by if obj else ())
+        return made
 
     def trail_of(self, obj: Cluster) -> dict[str, str]:
         """What was set of it."""
@@ -120,6 +160,22 @@ class ClusterAdmin(AdminPage):
         obj.save(update_fields=[*changed, "changed_at", "observe_due_at"] if change else None)
         payload = {"before": _only(before, changed) if change else {}, "after": _only(after, changed)}
         record([_configured(request, obj, payload, change)], now)
+
+
+def _groups_field(held: Iterable[str]) -> MultipleChoiceField:
+    """The groups that there are, and those that the cluster names though they are gone."""
+    there = list(Group.objects.order_by("name").values_list("name", flat=True))
+    gone = [(name, _("%(group)s (there is no such group)") % {"group": name}) for name in held if name not in there]
+    return MultipleChoiceField(
+        choices=[*((name, name) for name in there), *gone],
+        required=False,
+        widget=CheckboxSelectMultiple,
+        label=_("Groups"),
+        help_text=_(
+            "With none ticked, whoever may sign in sees this cluster and what runs on it. With some, their members "
+            "alone, and superusers: to all others it is not there."
+        ),
+    )
 
 
 def _only(values: dict[str, Any], names: set[str]) -> dict[str, Any]:

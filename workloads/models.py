@@ -4,6 +4,8 @@ from django.core.exceptions import ValidationError
 from django.core.validators import MinValueValidator, RegexValidator
 from django.db import models
 
+import workloads.progress_models  # noqa: F401  # their tables are this room's
+from audit.in_sight import InSight
 from audit.masked_fields import MaskedCharField, MaskedTextField
 from schedulers.states import JobState
 from workloads.log_stores import STORE_KINDS, credential_name, one_line, store_address, store_labels, store_mistakes
@@ -15,6 +17,7 @@ from workloads.validators import (
     absolute_paths,
     detector_limits,
     dump_mistakes,
+    group_names,
     log_patterns,
     plain_names,
     ssh_address,
@@ -72,6 +75,13 @@ class Cluster(models.Model):
         blank=True,
         validators=[plain_names],
         help_text="Partitions to watch; an empty list: all.",
+    )
+    seen_by = models.JSONField(
+        default=list,
+        blank=True,
+        validators=[group_names],
+        help_text="Names of the groups whose members alone see it and what runs on it; an empty list: whoever may "
+        "sign in. Superusers see everything.",
     )
     opt_out = models.BooleanField(
         default=False,
@@ -205,6 +215,9 @@ class Cluster(models.Model):
     min_job_age_seconds = models.PositiveIntegerField(null=True, blank=True, editable=False)
     changed_at = models.DateTimeField(null=True, blank=True, editable=False, db_index=True)
 
+    cluster_at = "pk"
+    objects = InSight()
+
     class Meta:
         ordering = ("name",)
         permissions = (("switch_mode", "Can switch a cluster's mode"),)
@@ -236,6 +249,9 @@ class Node(models.Model):
     booted_at = models.DateTimeField(null=True, blank=True)
     partitions = models.JSONField(default=list)
     seen_at = models.DateTimeField()
+
+    cluster_at = "cluster"
+    objects = InSight()
 
     class Meta:
         ordering = ("cluster", "name")
@@ -289,6 +305,9 @@ class Job(models.Model):
     missing_listings = models.PositiveSmallIntegerField(default=0)
     missing_since = models.DateTimeField(null=True, blank=True)
     live = models.BooleanField(default=True, db_index=True, help_text="Whether the scheduler still lists it.")
+
+    cluster_at = "cluster"
+    objects = InSight()
 
     class Meta:
         ordering = ("-created_at", "-id")
@@ -348,6 +367,9 @@ class Attempt(models.Model):
     )
     changed_at = models.DateTimeField(db_index=True)
 
+    cluster_at = "job__cluster"
+    objects = InSight()
+
     class Meta:
         ordering = ("job", "index")
         constraints = (models.UniqueConstraint(fields=("job", "index"), name="attempt_identity"),)
@@ -359,42 +381,3 @@ class Attempt(models.Model):
     def label(self) -> str:
         """`12345-0`."""
         return f"{self.job.number}-{self.index}"
-
-
-class ProgressPoint(models.Model):
-    """A step that an attempt reported. Thinned with age (`workloads.thinning`).
-
-    Work a second is as the job's own line counts it, of one GPU or of all.
-    """
-
-    attempt = models.ForeignKey(Attempt, on_delete=models.CASCADE, related_name="progress")
-    at = models.DateTimeField()
-    step = models.BigIntegerField()
-    step_seconds = models.FloatField(null=True, blank=True)
-    loss = models.FloatField(null=True, blank=True)
-    not_a_number = models.BooleanField(default=False, help_text="Whether the loss was no number.")
-    tokens_per_second = models.FloatField(null=True, blank=True)
-    tflop_per_second = models.FloatField(null=True, blank=True)
-
-    class Meta:
-        ordering = ("attempt", "id")
-        indexes = (models.Index(fields=("attempt", "at"), name="progress_by_time"),)
-
-    def __str__(self) -> str:
-        return f"step {self.step}"
-
-
-class Checkpoint(models.Model):
-    """A checkpoint that an attempt says it has saved or loaded. `place` is its own word for where, never opened."""
-
-    attempt = models.ForeignKey(Attempt, on_delete=models.CASCADE, related_name="checkpoints")
-    at = models.DateTimeField()
-    step = models.BigIntegerField()
-    deed = models.CharField(max_length=8, choices=[("saved", "Saved"), ("loaded", "Loaded")])
-    place = MaskedCharField(max_length=512, blank=True, default="")
-
-    class Meta:
-        ordering = ("attempt", "id")
-
-    def __str__(self) -> str:
-        return f"{self.deed} {self.step}"

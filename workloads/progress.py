@@ -13,8 +13,9 @@ from audit.trail import Actor, Entry, record
 from schedulers.states import FINAL
 from workloads.changes import BATCH
 from workloads.many_rows import change_each
-from workloads.models import Attempt, Checkpoint, ProgressPoint
+from workloads.models import Attempt
 from workloads.phase import Phase
+from workloads.progress_models import Checkpoint, ProgressPoint
 from workloads.stored_text import storable
 from workloads.subjects import subject_of
 from workloads.thinning import FULL

@@ -8,7 +8,8 @@ from itertools import groupby
 from django.db import transaction
 
 from schedulers.states import FINAL
-from workloads.models import Attempt, ProgressPoint
+from workloads.models import Attempt
+from workloads.progress_models import ProgressPoint
 from workloads.thinning import FULL, Old, next_at, superfluous
 
 ATTEMPTS = 200  # looked at in one tick

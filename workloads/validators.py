@@ -10,6 +10,7 @@ from schedulers.ssh_transport import read_address
 from workloads.limits import DEFAULT_LIMITS
 
 NO_LOGS_BELOW = ("/dev", "/proc", "/sys")  # what looks like a file there is a device or a process
+LONGEST_GROUP = 150  # characters, as Django stores them
 PLAIN_NAME = re.compile(r"[A-Za-z0-9_.-]{1,64}\Z")
 
 
@@ -18,6 +19,13 @@ def plain_names(value: Any) -> None:
     for item in _strings(value):
         if not PLAIN_NAME.match(item):
             raise ValidationError(f"{item!r} is not a plain name (letters, digits, '.', '_', '-').")
+
+
+def group_names(value: Any) -> None:
+    """A list of names of groups of people; whether there are such groups is for whoever types them to be told."""
+    for item in _strings(value):
+        if not 0 < len(item) <= LONGEST_GROUP or not item.isprintable():
+            raise ValidationError(f"{item[:40]!r} is not the name of a group.")
 
 
 def absolute_paths(value: Any) -> None:

@@ -2,6 +2,7 @@
 
 from django.http import QueryDict
 
+from audit.in_sight import hidden_now
 from console.advice_lines import open_advice
 from console.asking import Asked
 from console.cluster_list import cluster_list, read_clusters_wanted
@@ -17,7 +18,7 @@ MAY_PAUSE = MAY_EXCLUDE
 def cluster_table(asked: Asked) -> Context:
     """The clusters, each with how it stands."""
     wanted = read_clusters_wanted(QueryDict(asked.query))
-    return {"lines": cluster_list(wanted, asked.now), "wanted": wanted}
+    return {"lines": cluster_list(wanted, asked.now), "wanted": wanted, "partly": bool(hidden_now())}
 
 
 def cluster_health(asked: Asked) -> Context:

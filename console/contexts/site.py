@@ -3,6 +3,7 @@
 from advisor_api.cluster_view import SeenCluster
 from advisor_api.models import ControllerLease
 from advisor_api.policy.advice_state import AdviceState
+from audit.in_sight import hidden_now
 from console.advice_lines import open_advice
 from console.asking import Asked
 from console.cluster_rows import cluster_rows
@@ -18,7 +19,7 @@ MAY_HOLD = "advisor_api.approve_advice"
 
 def at_a_glance(asked: Asked) -> Context:
     """How many jobs are in which trouble, and what failures cost today."""
-    return {"counts": counts_of(asked.now), "lost": lost_today(asked.now)}
+    return {"counts": counts_of(asked.now), "lost": lost_today(asked.now), "partly": bool(hidden_now())}
 
 
 def coming_steps(asked: Asked) -> Context:

@@ -5,14 +5,13 @@ from typing import Any
 
 from django.contrib.auth.models import User
 from django.core.exceptions import PermissionDenied
-from django.db.models import Max
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from advisor_api.node_standing import Standing
-from audit.models import AuditEvent
+from audit.trail import newest_id
 from console.asking import Asked
 from console.job_wanted import read_wanted
 from console.job_window import read_window
@@ -69,7 +68,7 @@ def page(
     request: HttpRequest, template: str, panels: Iterable[str], asked: Asked, status: int = 200, **more: Any
 ) -> HttpResponse:
     """A whole page with its panels in it, and the last event id from before they were rendered."""
-    last = AuditEvent.objects.aggregate(last=Max("id"))["last"] or 0
+    last = newest_id()
     placed = place(panels, asked)
     topics = sorted({topic for one in placed for topic in one.topics})
     context = {

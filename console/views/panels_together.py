@@ -21,6 +21,7 @@ from django.utils.translation import get_language
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
+from audit.in_sight import Hidden, hidden_now, without
 from console.asking import Asked, Scope, key_of, version_of
 from console.rights import MARK
 from console.views import sharing
@@ -45,10 +46,11 @@ def panels_together(request: HttpRequest) -> HttpResponse:
     now = timezone.now().timestamp()
     earliest = _earliest(request.GET.get("after", ""), now)
     known = request.headers.get("If-None-Match", "")[:KNOWN_AT_MOST]
-    request.rights = _rights(request, now)  # type: ignore[attr-defined]
-    key = "\n".join(addresses), known, rights_of(request), get_language() or ""
+    request.rights, hidden = _rights(request, now)  # type: ignore[attr-defined]
+    key = "\n".join(addresses), known, rights_of(request), hidden.keys, get_language() or ""
     try:
-        said = sharing.answers.get(key, earliest, now, lambda: _changed(request, addresses, known, earliest))
+        with without(lambda: hidden):
+            said = sharing.answers.get(key, earliest, now, lambda: _changed(request, addresses, known, earliest))
     except (ValueError, Resolver404):
         return HttpResponse(_("One of these is no panel."), status=400, content_type="text/plain")
     answer = HttpResponse(said, content_type="application/json") if said else HttpResponse(status=304)
@@ -86,7 +88,7 @@ def _versions(earliest: float) -> VersionOf:
     mine: dict[sharing.VersionKey, str] = {}
 
     def version(scope: Scope, asked: Asked) -> str:
-        key = scope, key_of(scope, asked)
+        key = scope, key_of(scope, asked), hidden_now().keys
         if key not in mine:
             mine[key] = sharing.versions.get(key, earliest, now, lambda: version_of(scope, asked))
         return mine[key]
@@ -94,12 +96,12 @@ def _versions(earliest: float) -> VersionOf:
     return version
 
 
-def _rights(request: HttpRequest, now: float) -> frozenset[str]:
-    """What shapes panels of this person's rights, looked up every few seconds; at once for a mark that is new."""
+def _rights(request: HttpRequest, now: float) -> tuple[frozenset[str], Hidden]:
+    """What this person's panels depend on, looked up every few seconds; at once for a mark that is new."""
     person = person_of(request)
     mark = request.GET.get("rights", "")
     key = person.pk, person.password, mark if MARK.fullmatch(mark) else ""
-    return sharing.rights.get(key, now - sharing.RIGHTS_SECONDS, now, lambda: rights_of(request))
+    return sharing.rights.get(key, now - sharing.RIGHTS_SECONDS, now, lambda: (rights_of(request), hidden_now()))
 
 
 def _asked_for(request: HttpRequest, address: str) -> tuple[HttpRequest, dict[str, Any]]:

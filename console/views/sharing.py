@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from threading import Lock
 from typing import Generic, TypeVar
 
+from audit.in_sight import Hidden
 from console.asking import Scope
 
 SKEW_SECONDS = 0.1
@@ -19,7 +20,7 @@ RIGHTS_SECONDS = 5.0  # what a person may do shapes panels; what is done is aske
 KEPT = 2000
 ANSWERS_KEPT = 100  # some ten KB each
 
-VersionKey = tuple[Scope, str]
+VersionKey = tuple[Scope, str, frozenset[int]]
 Key = TypeVar("Key")
 Value = TypeVar("Value")
 
@@ -61,6 +62,8 @@ class Shared(Generic[Key, Value]):
 
 
 versions: Shared[VersionKey, str] = Shared()
-rights: Shared[tuple[int, str, str], frozenset[str]] = Shared()
-answers: Shared[tuple[str, str, frozenset[str], str], str] = Shared(ANSWERS_KEPT)
-"""The JSON of whole answers, by addresses asked for, tags known, rights, language: hundreds see the same page."""
+rights: Shared[tuple[int, str, str], tuple[frozenset[str], Hidden]] = Shared()
+"""What a person may do, and what he does not see."""
+answers: Shared[tuple[str, str, frozenset[str], frozenset[int], str], str] = Shared(ANSWERS_KEPT)
+"""The JSON of whole answers, by addresses asked for, tags known, rights, what is hidden, language: hundreds see the
+same page."""

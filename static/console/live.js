@@ -15,7 +15,8 @@
   const topics = [...new Set(named.filter(Boolean))];
   const sign = document.getElementById("live-sign");
   let last = document.body.dataset.liveSince || "";
-  let rights = document.querySelector("[data-rights]")?.dataset.rights || ""; // what this person may do, as a mark
+  let rights = document.querySelector("[data-rights]")?.dataset.rights || ""; // what this person may do and see, as a mark
+  let shut = false; // whether that was changed since the page was made
   let failures = 0, live = false, out = false, askedAt = Date.now(), heardAt = 0, ticked = Date.now();
   let socket = null, again = null; // the open socket; the timer of the next try
   const stale = new Set(); // panels that are to be asked for
@@ -91,7 +92,10 @@
   }
 
   function seen(panel, fresh, at) {
-    if (fresh && !fresh.html && !fresh.etag) return; // gone: what is shown is the last that was known
+    if (fresh && !fresh.html && !fresh.etag) { // gone: what is shown is the last that was known
+      if (shut) panel.textContent = gettext("This is not there any more, or no longer for you to see.");
+      return;
+    }
     if (fresh) {
       const box = document.createElement("template");
       box.innerHTML = fresh.html;
@@ -136,6 +140,7 @@
     rights = mark;
     refreshAll(known ? 0 : 1000);
     if (!known) return;
+    shut = true;
     const place = document.getElementById("rights-news");
     if (place && !place.firstChild) place.append(document.getElementById("rights-words").content.cloneNode(true));
   }

@@ -1,10 +1,11 @@
 """Who may go through which door? Every endpoint, every member of the cast."""
 
+import json
 from datetime import timedelta
 from typing import Any
 
 import pytest
-from django.contrib.auth.models import User
+from django.contrib.auth.models import Permission, User
 from django.test import Client
 from django.urls import resolve
 from django.utils import timezone
@@ -269,3 +270,27 @@ def test_no_secret_is_stored(api: Api) -> None:
     an_anomaly(an_advice(api.cluster, now=timezone.now()).attempt)
     rows = str(list(ApiToken.objects.values())) + str(list(AuditEvent.objects.values()))
     assert not [name for name, secret in api.secrets.items() if secret in rows]
+
+
+@pytest.mark.parametrize(("method", "path", "allowed", "body"), DOORS, ids=IDS)
+def test_a_cluster_that_a_person_does_not_see_is_not_there(
+    api: Api, method: str, path: str, allowed: set[str], body: dict[str, Any] | None
+) -> None:
+    """Signed in, with every right but that of a superuser, and in none of the groups that the cluster is for."""
+    advice = an_advice(api.cluster, now=timezone.now())
+    type(api.cluster).objects.filter(pk=api.cluster.pk).update(seen_by=["Physics"])
+    somebody = User.objects.create_user("outside")
+    somebody.user_permissions.set(Permission.objects.all())
+    browser = Client()
+    browser.force_login(somebody)
+    asked = path.replace("{id}", str(advice.attempt.heimdall_id))
+    sent = {"data": json.dumps(body) if body else "", "content_type": "application/json"}
+    answer = browser.generic(method, f"{asked}{'&' if '?' in asked else '?'}cluster=demo", **sent)
+    if path == "/v1/schema":
+        return
+    assert answer.status_code in {400, 403, 404}, answer.content
+    if "{id}" not in path and "demo" not in asked:  # asked for without naming a cluster
+        text = b"".join(browser.generic(method, asked, **sent)).decode()
+        assert '"name":"demo"' not in text and str(advice.attempt.heimdall_id) not in text
+    advice.refresh_from_db()
+    assert (advice.state, advice.attempt.job.cluster.mode) == ("pending", "action")

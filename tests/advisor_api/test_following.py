@@ -26,7 +26,8 @@ from tests.advisor_api.world import (
     an_attempt,
     seconds,
 )
-from workloads.models import Attempt, Job, ProgressPoint
+from workloads.models import Attempt, Job
+from workloads.progress_models import ProgressPoint
 
 pytestmark = pytest.mark.django_db
 OUTCOMES = (

@@ -22,7 +22,8 @@ from tests.advisor_api.world import (
     an_attempt,
     seconds,
 )
-from workloads.models import Attempt, Checkpoint, Cluster, Job, Node
+from workloads.models import Attempt, Cluster, Job, Node
+from workloads.progress_models import Checkpoint
 
 pytestmark = pytest.mark.django_db
 

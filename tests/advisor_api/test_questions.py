@@ -11,7 +11,8 @@ from advisor_api.models import Advice
 from advisor_api.refusals import Stale
 from schedulers.states import JobState
 from tests.advisor_api.world import NOW, OPERATOR, UNKNOWN, a_cluster, a_job, a_verdict, an_attempt, seconds
-from workloads.models import Attempt, ProgressPoint
+from workloads.models import Attempt
+from workloads.progress_models import ProgressPoint
 
 pytestmark = pytest.mark.django_db
 HANG: dict[str, Any] = {**UNKNOWN, "kind": "hang", "evidence_status": "supported", "confidence": 0.8}

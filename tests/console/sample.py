@@ -29,9 +29,10 @@ from detectors.incident_counts import count_anew
 from detectors.models import Anomaly, Excerpt, Feed, Incident, IncidentNode, Verdict
 from schedulers.states import JobState
 from workloads.mode import Mode
-from workloads.models import Attempt, Cluster, Job, Node, ProgressPoint
+from workloads.models import Attempt, Cluster, Job, Node
 from workloads.opt_in import OptIn
 from workloads.phase import Phase
+from workloads.progress_models import ProgressPoint
 from workloads.subjects import subject_of, subject_of_cluster
 
 INCIDENT = uuid.UUID("5a3d6e0c-8f0e-4c2c-9d0b-6f3f6f4f7a11")

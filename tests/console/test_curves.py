@@ -21,7 +21,8 @@ from console.templatetags.job_marks import measured
 from schedulers.states import JobState
 from tests.console import sample
 from tests.console.sample import Sample
-from workloads.models import Attempt, ProgressPoint
+from workloads.models import Attempt
+from workloads.progress_models import ProgressPoint
 
 
 def points(values: list[float], every: float = 2.0) -> list[Point]:

@@ -32,6 +32,8 @@ from tests.console import sample
 from tests.console.everything import make_everything
 from tests.console.sample import EventType, Sample
 from tests.console.sockets import SOON, Socket
+from workloads.models import Cluster
+from workloads.seen_by import hidden_from_each
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -496,6 +498,48 @@ async def test_a_page_made_with_other_rights_is_told_as_soon_as_its_socket_is_op
         assert (await whole(one))["rights"] == now
 
 
+@sync_to_async
+def for_physics_alone() -> str:
+    """Hides the cluster from whoever is not in the group; the mark of one who does not see it."""
+    Group.objects.get_or_create(name="Physics")
+    Cluster.objects.filter(name="demo").update(seen_by=["Physics"])
+    return marks_of([person()], hidden_from_each([person()]))[person().pk]
+
+
+async def test_of_a_cluster_that_one_does_not_see_nothing_is_told(
+    viewer: str, cookie: Callable[[User | None], str], story: Sample
+) -> None:
+    await for_physics_alone()
+    root = await sync_to_async(lambda: cookie(User.objects.create_superuser("root")))()
+    asked = f"topic={JOB}&topic=cluster:demo&topic=gates:demo&topic=overview&since={await newest()}"
+    async with listening(asked, viewer) as one, listening(asked, root) as another:
+        while not await one.silent(QUIET):
+            assert (await frame(one))["topics"] == [], "nor what came before"
+        while not await another.silent(QUIET):
+            await frame(another)
+        await tell()
+        assert await one.silent(QUIET)
+        assert {JOB, "overview"} <= {*(await frame(another))["topics"]}
+
+
+async def test_a_cluster_that_is_hidden_falls_silent_on_open_pages_and_comes_back(
+    viewer: str, story: Sample, quick_door: None
+) -> None:
+    had = await sync_to_async(lambda: mark_of(person()))()
+    async with listening(f"topic={JOB}&rights={had}", viewer) as one:
+        await whole(one)
+        hidden = await for_physics_alone()
+        while (said := await whole(one))["rights"] != hidden:
+            assert said["rights"] == had
+        await tell()
+        assert await one.silent(QUIET)
+        await sync_to_async(lambda: person().groups.add(Group.objects.get(name="Physics")))()
+        while (await whole(one))["rights"] != had:
+            pass
+        await tell()
+        assert JOB in (await frame(one))["topics"]
+
+
 async def test_the_rights_of_others_are_no_news(
     viewer: str, cookie: Callable[[User | None], str], story: Sample, quick_door: None
 ) -> None:
@@ -514,8 +558,8 @@ def test_the_marks_of_many_are_those_of_each(story: Sample, django_assert_num_qu
     cast["operator"].groups.add(group)
     root = User.objects.create_superuser("root", password=None)
     people = [User.objects.get(pk=one.pk) for one in (*cast.values(), root)]
-    with django_assert_num_queries(3):
-        marks = marks_of(people)
+    with django_assert_num_queries(4):
+        marks = marks_of(people, hidden_from_each(people))
     assert marks == {one.pk: mark_of(one) for one in people}
     assert len(set(marks.values())) == 4
 

@@ -10,7 +10,8 @@ from console.lost_hours import Failure, Lost, add_up, lost_of, lost_today
 from detectors.models import Verdict
 from tests.console import sample
 from tests.console.sample import JobState, Sample
-from workloads.models import Attempt, Checkpoint
+from workloads.models import Attempt
+from workloads.progress_models import Checkpoint
 
 NOW = datetime(2026, 11, 30, 12, tzinfo=UTC)
 

@@ -7,7 +7,8 @@ from django.test import Client
 
 from console.job_rows import throughput_of
 from tests.console.sample import Sample
-from workloads.models import Attempt, Checkpoint, ProgressPoint
+from workloads.models import Attempt
+from workloads.progress_models import Checkpoint, ProgressPoint
 
 SAID: list[tuple[str, list[tuple[float | None, float | None]], str]] = [
     ("nothing", [], ""),

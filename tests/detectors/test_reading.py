@@ -29,7 +29,8 @@ from detectors.tasks import read_shard
 from detectors.turned import PATIENCE
 from schedulers.states import JobState
 from tests.detectors.rows import ECC, Log, again, end, make_attempt, make_cluster, megatron
-from workloads.models import Attempt, Job, ProgressPoint
+from workloads.models import Attempt, Job
+from workloads.progress_models import ProgressPoint
 
 pytestmark = pytest.mark.django_db
 

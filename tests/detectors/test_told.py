@@ -19,7 +19,8 @@ from tests.detectors.stores.pretend import Pretend
 from tests.detectors.test_store_reading import at as store_time
 from tests.detectors.test_store_reading import job_line, stored_cluster
 from tests.detectors.test_store_reading import read as read_store
-from workloads.models import Attempt, Checkpoint, Cluster, ProgressPoint
+from workloads.models import Attempt, Cluster
+from workloads.progress_models import Checkpoint, ProgressPoint
 
 pytestmark = pytest.mark.django_db
 START = datetime(2026, 11, 29, 12, 0, tzinfo=UTC)

@@ -10,7 +10,8 @@ from audit.event_type import EventType
 from audit.models import AuditEvent
 from tests.audit.people import signed_in
 from tests.workloads.scripted import after, overtaken
-from workloads.models import Attempt, Cluster, Node, ProgressPoint
+from workloads.models import Attempt, Cluster, Node
+from workloads.progress_models import ProgressPoint
 
 
 def fields(**changed: Any) -> dict[str, Any]:

@@ -7,9 +7,10 @@ import pytest
 from audit.event_type import EventType
 from audit.models import AuditEvent
 from tests.workloads.scripted import ScriptedScheduler, a_row, after, failed
-from workloads.models import Attempt, ProgressPoint
+from workloads.models import Attempt
 from workloads.observing import observe
 from workloads.progress import ProgressSample, ProgressUpdate, store_progress
+from workloads.progress_models import ProgressPoint
 
 
 def steps(attempt: Attempt) -> list[int]:

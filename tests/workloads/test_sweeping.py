@@ -6,8 +6,9 @@ import pytest
 
 from tests.workloads.scripted import after
 from workloads import sweeping
-from workloads.models import Attempt, ProgressPoint
+from workloads.models import Attempt
 from workloads.progress import CheckpointSample, ProgressSample, ProgressUpdate, store_progress
+from workloads.progress_models import ProgressPoint
 from workloads.sweeping import thin_due
 
 HOURS = timedelta(hours=1)

@@ -1,0 +1,69 @@
+"""Which clusters may whoever asks not see? Said once for a request, and kept to by every query that it makes.
+
+A cluster may be for some groups of people alone (`workloads.seen_by`). What is not in sight is not there: models
+whose rows belong to a cluster have `InSight` as their manager, and lists, counts, searches and single rows leave
+the others out. Where nobody asked (tasks, commands, tokens of the API, sockets), everything is in sight.
+"""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, TypeVar
+
+from django.db import models
+
+
+@dataclass(frozen=True)
+class Hidden:
+    """Clusters that are not seen: their keys, and their names for rows that have no foreign key."""
+
+    keys: frozenset[int] = frozenset()
+    names: frozenset[str] = frozenset()
+
+    def __bool__(self) -> bool:
+        return bool(self.keys)
+
+
+NOTHING = Hidden()
+_hidden: ContextVar[Callable[[], Hidden]] = ContextVar("hidden", default=lambda: NOTHING)
+M = TypeVar("M", bound=models.Model)
+
+
+def hidden_now() -> Hidden:
+    """What is not seen by whoever asks."""
+    return _hidden.get()()
+
+
+@contextmanager
+def without(hidden: Callable[[], Hidden]) -> Iterator[None]:
+    """Within, no query finds a row of these clusters; the first query that must know which asks for them, once."""
+    token = _hidden.set(cache(hidden))
+    try:
+        yield
+    finally:
+        _hidden.reset(token)
+
+
+class InSight(models.Manager[M]):
+    """Rows of the clusters that are seen, or of none. `cluster_at` of the model is the path there."""
+
+    def get_queryset(self) -> models.QuerySet[M]:
+        """No condition is added where nothing is hidden."""
+        rows, hidden = super().get_queryset(), hidden_now()
+        path: Any = getattr(self.model, "cluster_at")  # noqa: B009  # each model says its own
+        return rows.exclude(**{f"{path}__in": hidden.keys}) if hidden else rows
+
+
+class InSightByName(models.Manager[M]):
+    """The same for rows with the name of a cluster.
+
+    Those with none speak of the whole site, and are not for whoever does not see all of it.
+    """
+
+    def get_queryset(self) -> models.QuerySet[M]:
+        """No condition is added where nothing is hidden."""
+        rows, hidden = super().get_queryset(), hidden_now()
+        path: str = getattr(self.model, "cluster_at", "cluster")
+        return rows.exclude(**{f"{path}__in": [*hidden.names, ""]}) if hidden else rows

@@ -1,0 +1,82 @@
+"""Who sees which clusters?
+
+A cluster with names of groups in `seen_by` is seen by their members alone; superusers see everything. A group that
+is not there any more opens nothing.
+"""
+
+from collections import defaultdict
+from collections.abc import Collection
+from datetime import datetime
+
+from django.contrib.auth.models import AbstractBaseUser, AnonymousUser, Group, User
+
+from audit.event_type import EventType
+from audit.in_sight import NOTHING, Hidden
+from audit.level import Level
+from audit.trail import Actor, Entry, record
+from workloads.models import Cluster
+from workloads.subjects import subject_of_cluster
+
+
+def hidden_from(person: AbstractBaseUser | AnonymousUser) -> Hidden:
+    """The clusters that this person does not see. One query, two where some cluster is for some groups alone."""
+    if not isinstance(person, User):
+        return NOTHING  # a stranger is turned away by whatever he asks
+    return hidden_from_each([person])[person.pk]
+
+
+def hidden_from_each(people: Collection[User]) -> dict[int, Hidden]:
+    """The same for many, by key, in as many queries."""
+    found = {person.pk: NOTHING for person in people}
+    asking = [person.pk for person in people if not person.is_superuser]
+    closed = _closed_clusters() if asking else []
+    if not closed:
+        return found
+    held: dict[int, set[str]] = defaultdict(set)
+    for pk, name in Group.objects.filter(user__in=asking).values_list("user", "name"):
+        held[pk].add(name)
+    return found | {pk: _hidden(closed, held[pk]) for pk in asking}
+
+
+def would_see(person: User, seen_by: Collection[str]) -> bool:
+    """Whether `person` sees a cluster that is for these groups."""
+    return person.is_superuser or not seen_by or person.groups.filter(name__in=seen_by).exists()
+
+
+def groups_that_see_more(person: User) -> frozenset[str]:
+    """The names of the groups that see a cluster which `person` does not see."""
+    hidden = hidden_from(person).keys
+    return frozenset(name for pk, _, seen_by in _closed_clusters() if pk in hidden for name in seen_by)
+
+
+def clusters_for(group: str) -> list[Cluster]:
+    """The clusters that name this group."""
+    return [cluster for cluster in Cluster._base_manager.order_by("name") if group in cluster.seen_by]
+
+
+def set_seen_by(cluster: Cluster, groups: Collection[str], actor: Actor, now: datetime) -> None:
+    """Say which groups alone see a cluster, none for everybody, and write it down. Call it in a transaction."""
+    before, after = list(cluster.seen_by), sorted(groups)
+    cluster.seen_by, cluster.changed_at = after, now
+    cluster.save(update_fields=["seen_by", "changed_at"])
+    whom = f"the groups {', '.join(after)} alone" if after else "everybody who may sign in"
+    entry = Entry(
+        type=EventType.CONFIGURATION,
+        subject=subject_of_cluster(cluster),
+        actor=actor,
+        sentence=f"{actor.name} showed cluster {cluster.name} to {whom}.",
+        level=Level.WARNING,
+        payload={"before": {"seen_by": before}, "after": {"seen_by": after}},
+    )
+    record([entry], now)
+
+
+def _closed_clusters() -> list[tuple[int, str, list[str]]]:
+    """Key, name and groups of the clusters that not everybody sees, whoever asks."""
+    rows = Cluster._base_manager.order_by("pk").values_list("pk", "name", "seen_by")
+    return [row for row in rows if row[2]]
+
+
+def _hidden(closed: Collection[tuple[int, str, list[str]]], groups: set[str]) -> Hidden:
+    rows = [(pk, name) for pk, name, seen_by in closed if groups.isdisjoint(seen_by)]
+    return Hidden(frozenset(pk for pk, _ in rows), frozenset(name for _, name in rows))
