@@ -18,6 +18,8 @@ LARGEST_NUMBER = 2**63 - 1
 LONGEST_RAW = 65536  # characters of an answer that could not be read
 MOST_ASKED = 25  # jobs that the accounting is asked about for one observation
 YEARS = range(1970, 2200)  # what every database keeps
+LATEST = datetime(YEARS.stop - 1, 12, 31, 23, 59, 59, tzinfo=UTC)
+"""As what a later time is kept: whoever submits a job may say that it begins in 9999."""
 
 Row = TypeVar("Row")
 

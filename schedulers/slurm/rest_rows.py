@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from schedulers.hostlist import expand
+from schedulers.observation import LATEST
 from schedulers.port import JobRow, NodeRow
 from schedulers.slurm.listing import fold, span
 from schedulers.slurm.values import NOTHING, exit_status, state
@@ -238,13 +239,13 @@ def _flag(of: Mapping[str, Any], name: str) -> bool:
 
 
 def _time(of: Mapping[str, Any], name: str) -> datetime | None:
-    """Epoch seconds; nothing for 0 and for null."""
+    """Epoch seconds, `LATEST` at most; nothing for 0 and for null."""
     if name in of and of[name] is None:
         return None
     seconds = _whole(of, name)
     if not seconds:
         return None
     try:
-        return datetime.fromtimestamp(seconds, UTC)
+        return min(datetime.fromtimestamp(seconds, UTC), LATEST)
     except (ValueError, OverflowError, OSError) as error:
         raise ValueError(f"'{name}' is a time beyond the calendar.") from error

@@ -3,6 +3,7 @@
 import re
 from datetime import UTC, datetime
 
+from schedulers.observation import LATEST
 from schedulers.states import JobState
 
 NOTHING = frozenset({"", "(null)", "N/A", "n/a", "NONE", "None", "Unknown"})
@@ -35,13 +36,13 @@ STATES = {
 
 
 def moment(text: str) -> datetime | None:
-    """Epoch seconds as aware UTC; `None` for Slurm's words for no time."""
+    """Epoch seconds as aware UTC, `LATEST` at most; `None` for Slurm's words for no time."""
     if text in NOTHING or text == "0":
         return None
     if not re.fullmatch(r"\d{1,12}", text, re.ASCII):
         raise ValueError(f"'{text[:80]}' is no time in epoch seconds; SLURM_TIME_FORMAT=%s was not heeded.")
     try:
-        return datetime.fromtimestamp(int(text), UTC)
+        return min(datetime.fromtimestamp(int(text), UTC), LATEST)
     except (ValueError, OverflowError, OSError) as error:
         raise ValueError(f"'{text}' is a time beyond the calendar.") from error
 

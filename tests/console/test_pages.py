@@ -1,6 +1,6 @@
 """Which page answers whom, and with which status?"""
 
-from datetime import datetime
+from datetime import UTC, datetime
 
 import pytest
 from django.contrib.auth.models import User
@@ -10,6 +10,7 @@ from pytest_django import DjangoAssertNumQueries
 
 from console.rendering import bodies
 from detectors.models import Verdict
+from schedulers.observation import LATEST
 from tests.console import sample
 from tests.console.sample import Sample
 from tests.detectors.providers.rows import make_question
@@ -209,7 +210,7 @@ def test_the_number_of_queries_does_not_grow_with_the_rows(
         for index in range(2):
             sample.attempt(extra, index, sample.JobState.RUNNING, now)
     bounds = {
-        "overview": 38,
+        "overview": 39,
         "jobs": 14,
         "job": 54,
         "cluster": 30,
@@ -229,3 +230,15 @@ def test_what_a_provider_answered_stands_beside_the_verdict(as_viewer: Client, r
     text = as_viewer.get(reverse("job", args=["demo", rows.recovered.number, 0])).content.decode()
     assert "Asked outside" in text and "acme</span> Answered" in text
     assert "hardware &lt;script&gt;" in text and "<script>alert(1)" not in text
+
+
+@pytest.mark.parametrize("column", ["submitted_at", "started_at", "ended_at"])
+@pytest.mark.parametrize("moment", [datetime(1970, 1, 1, tzinfo=UTC), LATEST], ids=["the first", "the last"])
+def test_a_date_at_the_end_of_all_times_breaks_no_page(
+    as_viewer: Client, rows: Sample, column: str, moment: datetime
+) -> None:
+    for job in (rows.recovered, rows.running):
+        job.attempts.update(**{column: moment})
+        address = reverse("job", args=[job.cluster.name, job.number, job.epoch])
+        for asked in (address, f"{address}/curves.json", reverse("jobs"), reverse("overview"), reverse("nodes")):
+            assert as_viewer.get(asked).status_code == 200, asked

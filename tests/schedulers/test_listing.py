@@ -1,5 +1,6 @@
 """Is a recorded listing read as it was meant, and is a broken one never taken for a shorter one?"""
 
+import json
 import math
 from datetime import UTC, datetime
 
@@ -7,7 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from schedulers.port import Garbled, NoSuchJob, Unreachable
+from schedulers.observation import LATEST, Observation, read, written
+from schedulers.port import Garbled, Limits, NoSuchJob, Unreachable
 from schedulers.slurm import listing
 from schedulers.slurm.adapter import Slurm
 from schedulers.slurm.listing import COLUMNS, Borders
@@ -200,6 +202,14 @@ def record(**changed: str) -> str:
         "UserID": "0",
     }
     return BORDERS.field.join((fields | changed).values()) + f"{BORDERS.record}\n"
+
+
+def test_a_job_that_begins_at_the_end_of_all_times_is_listed_and_can_be_pushed():
+    """Its user chose it (`--begin`): one job must not hide all others from a site that is told of them."""
+    jobs = slurm("22.05", squeue=Answer(0, record(EligibleTime="253402300799"), "")).jobs().jobs
+    assert [row.eligible_at for row in jobs] == [LATEST]
+    told = Observation(1, LATEST, jobs, (), Limits("22.05.8", "c", 300, 121, 30, tested=True), answers=True)
+    assert read(json.loads(json.dumps(written(told)))) == told
 
 
 @pytest.mark.parametrize(

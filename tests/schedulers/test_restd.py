@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from schedulers.observation import LATEST
 from schedulers.port import Garbled, NoSuchJob, SchedulerError, Unreachable
 from schedulers.slurm.rest_adapter import SlurmByRest
 from schedulers.slurm.rest_place import RestPlace, read_place
@@ -157,6 +158,9 @@ BAD: dict[str, tuple[bytes, type[SchedulerError], str]] = {
 }
 
 
+NEVER = 253402300799  # the last second of 9999
+
+
 @pytest.mark.parametrize("name", BAD)
 def test_what_is_no_listing_is_never_an_empty_one(short_folder: Path, name: str) -> None:
     answer, kind, sentence = BAD[name]
@@ -178,6 +182,11 @@ def test_a_good_listing_and_what_was_asked(short_folder: Path) -> None:
         b"GET /slurm/v0.0.38/job/7 HTTP/1.1",
     ]
     assert b"X-SLURM" not in b"".join(asked)
+
+
+def test_a_job_that_begins_at_the_end_of_all_times_is_listed(short_folder: Path) -> None:
+    with told(short_folder, listed(changed(eligible_time=NEVER))) as (scheduler, _):
+        assert scheduler.jobs().jobs[0].eligible_at == LATEST
 
 
 def test_no_job_is_a_listing(short_folder: Path) -> None:
