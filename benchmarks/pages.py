@@ -18,17 +18,18 @@ from benchmarks.fresh_site import prepare  # Django must be ready before anythin
 
 # isort: split
 
-from django.contrib.auth.models import User
+from django.contrib.auth.models import Permission, User
 from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext, setup_test_environment
 from django.utils import timezone
 
 from benchmarks.console_addresses import addresses
-from benchmarks.crowded_site import fill
+from benchmarks.crowded_site import CLUSTERS, fill
 from benchmarks.machine import machine_line
 from console.rendering import bodies
 from recovery_site.settling import settle
+from workloads.models import Cluster
 
 FILTERS = (
     "state=live", "state=running", "state=waiting", "state=recovery", "state=approval", "state=blind",
@@ -64,6 +65,7 @@ def main() -> int:
     parser.add_argument("--repeat", type=int, default=20)
     parser.add_argument("--only", default="", help="the page of this name, or addresses that contain this")
     parser.add_argument("--panels", action="store_true", help="each panel by itself, too")
+    parser.add_argument("--hide", metavar="CLUSTER", help="asked by somebody who sees the other clusters alone")
     parser.add_argument("--filled", action="store_true", help="the database was filled by an earlier run")
     parser.add_argument(
         "--explain", action="store_true", help="print the plan of the slowest query of each address"
@@ -74,7 +76,8 @@ def main() -> int:
     began = time.monotonic()
     client = Client()
     known = User.objects.filter(is_superuser=True).first() if options.filled else None
-    client.force_login(known or fill(options.jobs, options.events, timezone.now()))
+    person = known or fill(options.jobs, options.events, timezone.now())
+    client.force_login(_without(options.hide) if options.hide else person)
     settle()  # as the web servers do
     print(f"{machine_line()}; {connection.vendor}, filled in {time.monotonic() - began:.0f} s\n", flush=True)
     print("| page | queries | median ms | p95 ms | site CPU ms | MariaDB CPU ms |\n|---|--:|--:|--:|--:|--:|")
@@ -82,6 +85,15 @@ def main() -> int:
         if (options.only == name or options.only in address) and (options.panels or not name.startswith("panel ")):
             _print(name, _take(client, address, options.repeat), options.explain)
     return 0
+
+
+def _without(cluster: str) -> User:
+    """Somebody who may do everything, and does not see this cluster."""
+    if not Cluster.objects.filter(name=cluster).update(seen_by=["a group without members"]):
+        raise SystemExit(f"There is no cluster {cluster!r}; there are {', '.join(name for name, _ in CLUSTERS)}.")
+    person, _made = User.objects.get_or_create(username="sees some", defaults={"is_staff": True})
+    person.user_permissions.set(Permission.objects.all())
+    return person
 
 
 def _asked() -> Iterator[tuple[str, str]]:
