@@ -95,7 +95,8 @@ def test_the_second_one_costs_only_the_question_whether_it_changed(
     django_assert_max_num_queries: DjangoAssertNumQueries,
 ) -> None:
     as_viewer.get(address(panel))
-    with django_assert_max_num_queries(9):  # session, user, permissions (2), cluster, job, three for the version
+    # Session, user, permissions (2), what is hidden, cluster, job, three for the version.
+    with django_assert_max_num_queries(10):
         as_viewer.get(address(panel))
 
 
