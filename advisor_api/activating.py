@@ -13,6 +13,7 @@ from advisor_api.policy.text import PolicyText, check
 from advisor_api.policy.values import BadPolicy
 from advisor_api.refusals import Bad, NotFound, Stale
 from audit.event_type import EventType
+from audit.in_sight import FOR_WHO_SEES_ALL, hidden_now
 from audit.level import Level
 from audit.trail import Actor, Entry, Subject, record
 from workloads.models import Cluster
@@ -29,6 +30,7 @@ def add_version(
         check(PolicyText(values, place.cluster.name if place.cluster else "", place.partition, place.user, note))
     except BadPolicy as error:
         raise Bad(str(error)) from error
+    _check_sight(place)
     with transaction.atomic():
         version = PolicyVersion.objects.create(
             cluster=place.cluster,
@@ -111,6 +113,7 @@ def _switch(
         raise Bad("Say why: the reason stands in the trail.")
     if len(reason) > REASON_LIMIT or storable(reason, REASON_LIMIT) != reason:
         raise Bad(f"The reason must be plain text of at most {REASON_LIMIT} characters.")
+    _check_sight(place)
     number, before = standing(place)
     if number != number_seen:
         raise Stale(f"Somebody was first: {_named(before)} of {place} is active since you looked.")
@@ -131,6 +134,11 @@ def _switch(
     except IntegrityError as error:  # the number was taken between our look and our write
         raise Stale(f"Somebody was first: another policy of {place} was activated just now.") from error
     return row
+
+
+def _check_sight(place: Place) -> None:
+    if place.cluster is None and hidden_now():
+        raise Bad(str(FOR_WHO_SEES_ALL))
 
 
 def _named(version: PolicyVersion | None) -> str:

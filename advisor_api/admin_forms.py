@@ -116,6 +116,13 @@ class TokenForm(Form):
         }
         widgets: ClassVar[dict[str, Any]] = {"clusters": forms.CheckboxSelectMultiple}
 
+    def clean_name(self) -> str:
+        """Also a token that is out of sight has its name for itself."""
+        name: str = self.cleaned_data["name"]
+        if ApiToken._base_manager.filter(name=name).exists():
+            raise ValidationError(_("There is a token of this name already."))
+        return name
+
     def clean_role(self) -> str:
         """Nobody hands out more than he may do himself."""
         role = str(self.cleaned_data["role"])

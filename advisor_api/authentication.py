@@ -21,6 +21,7 @@ from advisor_api.token_role import TokenRole
 from advisor_api.tokens import digest_of
 from advisor_api.wrong_tokens import count_wrong_token
 from audit.actor_kind import ActorKind
+from audit.in_sight import in_full_sight, in_full_sight_from_now
 from audit.trail import Actor
 from workloads.models import Cluster
 
@@ -78,6 +79,12 @@ class BearerAuthentication(BaseAuthentication):
         if len(words) != 2 or len(words[1]) > TOKEN_LIMIT:
             raise AuthenticationFailed("Write the header as 'Authorization: Bearer <token>'.")
         secret = words[1].decode("latin-1")
+        with in_full_sight():  # a browser may send its session with it, which is another person's
+            found = self._holder(request, secret)
+        in_full_sight_from_now()
+        return found
+
+    def _holder(self, request: Request, secret: str) -> tuple[Caller, ApiToken]:
         if secret.startswith(JOB_PREFIX):
             return _job(request, secret)
         try:

@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING, Any
 
 from django.contrib import admin
+from django.core.exceptions import ValidationError
 from django.db import transaction
 from django.db.models import QuerySet
 from django.forms import ModelForm
@@ -18,9 +19,11 @@ from advisor_api.notifying.deliveries import send_again, send_test
 from advisor_api.refusals import Refusal
 from audit.actor_kind import ActorKind
 from audit.event_type import EventType
+from audit.in_sight import FOR_WHO_SEES_ALL, hidden_now
 from audit.level import Level
 from audit.read_only import AdminPage
 from audit.trail import Actor, Entry, Subject, record
+from workloads.models import Cluster
 
 if TYPE_CHECKING:
     Form = ModelForm[NotificationRoute]
@@ -28,10 +31,29 @@ else:  # takes no type argument when it runs
     Form = ModelForm
 
 
+class RouteForm(Form):
+    """Who is told. What all clusters tell is for those who see all of them."""
+
+    def clean_name(self) -> str:
+        """Also a route that is out of sight has its name for itself."""
+        name: str = self.cleaned_data["name"]
+        if NotificationRoute._base_manager.filter(name=name).exists():  # only a new one has the field
+            raise ValidationError(_("There is a route of this name already."))
+        return name
+
+    def clean_cluster(self) -> Cluster | None:
+        """One that is seen, or all where all are seen."""
+        cluster: Cluster | None = self.cleaned_data["cluster"]
+        if cluster is None and hidden_now():
+            raise ValidationError(FOR_WHO_SEES_ALL)
+        return cluster
+
+
 @admin.register(NotificationRoute)
 class NotificationRouteAdmin(AdminPage):
     """Routes. What they were told stands in *Deliveries*, and on the console's page *Notifications*."""
 
+    form = RouteForm
     actions = ("send_a_test",)
     list_display = ("name", "cluster", "least_level", "kind", "whom", "enabled")
     list_filter = ("cluster", "kind", "least_level", "enabled")
@@ -41,6 +63,11 @@ class NotificationRouteAdmin(AdminPage):
         *("name", "cluster", "least_level", "topics", "kind", "recipients", "address", "credential"),
         *("title", "text", "timeout_seconds", "enabled"),
     )
+
+    def has_change_permission(self, request: HttpRequest, obj: NotificationRoute | None = None) -> bool:
+        """Of what all clusters tell only those who see all of them."""
+        allowed = super().has_change_permission(request, obj)
+        return allowed and not (obj is not None and obj.cluster_id is None and hidden_now())
 
     def get_readonly_fields(self, request: HttpRequest, obj: NotificationRoute | None = None) -> tuple[str, ...]:
         """What it is called in the trail."""

@@ -16,6 +16,7 @@ from advisor_api.models import PolicyVersion
 from advisor_api.policy.text import MOST_BYTES, PolicyText, check, read
 from advisor_api.policy.values import BadPolicy
 from advisor_api.validators import policy_values
+from audit.in_sight import FOR_WHO_SEES_ALL, hidden_now
 
 if TYPE_CHECKING:
     Form = forms.ModelForm[Any]
@@ -70,6 +71,8 @@ class PolicyForm(Form):
         """Place and values go together."""
         found: dict[str, Any] = super().clean() or self.cleaned_data
         found["values"] = {} if found.get("values") is None and "values" not in self.errors else found.get("values")
+        if not self.errors and not found.get("cluster") and hidden_now():
+            self.add_error("cluster", FOR_WHO_SEES_ALL)
         if not self.errors:
             cluster = found["cluster"].name if found.get("cluster") else ""
             try:

@@ -11,6 +11,7 @@ from advisor_api.policy.advice_state import MOVES, AdviceState
 from advisor_api.policy.reconciliation_reason import ReconciliationReason
 from advisor_api.refusals import Stale
 from audit.event_type import EventType
+from audit.in_sight import in_full_sight
 from audit.level import Level
 from audit.trail import Actor, Entry, record
 from workloads.subjects import subject_of
@@ -34,7 +35,7 @@ def move(advice: Advice, step: Move, now: datetime) -> Advice:
     before = AdviceState(advice.state)
     if step.to not in MOVES[before]:
         raise Stale(f"The advice stands at '{before.label}' and cannot become '{step.to.label}'.")
-    with transaction.atomic():
+    with transaction.atomic(), in_full_sight():
         moved = Advice.objects.filter(pk=advice.pk, state=before.value).update(
             state=step.to.value, state_reason=step.reason.value, state_at=now
         )

@@ -6,27 +6,34 @@ the others out. Where nobody asked (tasks, commands, tokens of the API, sockets)
 """
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, TypeVar
 
 from django.db import models
+from django.utils.translation import gettext_lazy
 
 
 @dataclass(frozen=True)
 class Hidden:
-    """Clusters that are not seen: their keys, and their names for rows that have no foreign key."""
+    """Clusters that are not seen: their keys, and their names for rows that have no foreign key.
+
+    A cluster that was removed has left its trail, and is a name without a key.
+    """
 
     keys: frozenset[int] = frozenset()
     names: frozenset[str] = frozenset()
 
     def __bool__(self) -> bool:
-        return bool(self.keys)
+        return bool(self.names)
 
 
 NOTHING = Hidden()
+FOR_WHO_SEES_ALL = gettext_lazy(
+    "What holds for all clusters is set by whoever sees all of them, and you do not. Choose a cluster."
+)
 _hidden: ContextVar[Callable[[], Hidden]] = ContextVar("hidden", default=lambda: NOTHING)
 M = TypeVar("M", bound=models.Model)
 
@@ -44,6 +51,19 @@ def without(hidden: Callable[[], Hidden]) -> Iterator[None]:
         yield
     finally:
         _hidden.reset(token)
+
+
+def in_full_sight() -> AbstractContextManager[None]:
+    """Within, nothing is hidden: for what a whole process keeps, and for writing a row that was found in sight.
+
+    A condition on another table would make of a compare-and-swap a look and a write, and lock rows of that table.
+    """
+    return without(lambda: NOTHING)
+
+
+def in_full_sight_from_now() -> None:
+    """Until the request ends nothing is hidden: whoever asks has shown a token, and is bounded by its clusters."""
+    _hidden.set(lambda: NOTHING)
 
 
 class InSight(models.Manager[M]):

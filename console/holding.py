@@ -10,6 +10,7 @@ from advisor_api.models import Advice, Pause
 from advisor_api.pausing import covers, pause
 from advisor_api.policy.advice_state import AdviceState
 from advisor_api.refusals import Bad, Stale
+from audit.in_sight import in_full_sight
 from audit.trail import Actor
 from console.advice_lines import AdviceLine
 from console.recovery import sequence_of
@@ -31,7 +32,7 @@ def hold_step(
 
     Raises `Bad`; `Stale` when the advice is another one or over, or when somebody paused or resumed something.
     """
-    with transaction.atomic():
+    with transaction.atomic(), in_full_sight():
         there = Advice.objects.select_for_update().get(pk=advice.pk)
         newest = (
             Advice.objects.filter(attempt=there.attempt_id).order_by("-generation").values_list("pk", flat=True)

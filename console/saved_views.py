@@ -17,10 +17,12 @@ from django.utils.translation import gettext as _
 from advisor_api.refusals import Bad, Stale
 from audit.actor_kind import ActorKind
 from audit.event_type import EventType
+from audit.in_sight import hidden_now
 from audit.trail import Actor, Entry, Subject, record
 from console.hostile_text import visible
 from console.job_wanted import read_wanted
 from console.models import SavedView
+from workloads.seen_by import hidden_from_each
 
 OWN_AT_MOST = 50
 SHARED_SHOWN = 100
@@ -37,8 +39,12 @@ class Wish:
 
 
 def views_for(user: User) -> QuerySet[SavedView]:
-    """The person's own views by name, then what others share."""
+    """The person's own views by name, then what others share who see no more than he does: words of a view tell."""
     seen = SavedView.objects.select_related("owner").filter(Q(owner=user) | Q(shared=True))
+    if hidden := hidden_now().names:
+        owners = hidden_from_each(User.objects.filter(views__shared=True).distinct())
+        see_more = [pk for pk, theirs in owners.items() if pk != user.pk and hidden - theirs.names]
+        seen = seen.exclude(owner__in=see_more)
     return seen.order_by("name", "pk")[: OWN_AT_MOST + SHARED_SHOWN]
 
 

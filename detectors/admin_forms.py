@@ -12,12 +12,14 @@ from django.utils.text import format_lazy
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
+from audit.in_sight import FOR_WHO_SEES_ALL, hidden_now
 from detectors.catalogue import entries, site
 from detectors.catalogue.entries import CatalogueError, Signature
 from detectors.catalogue.kind import AnomalyKind
 from detectors.models import SiteSignature
 from detectors.previewing import SLOWEST, UPLOAD_LIMIT, slowest_seconds
 from detectors.site_signatures import checked
+from workloads.models import Cluster
 
 if TYPE_CHECKING:
     Form = forms.ModelForm[SiteSignature]
@@ -181,6 +183,7 @@ class SiteSignatureForm(Form):
         self.before = before
         cluster = self.fields["cluster"]
         if isinstance(cluster, forms.ModelChoiceField):
+            cluster.queryset = Cluster.objects.all()  # of this request: that of the class hides nothing
             cluster.empty_label = _("all clusters")
         self.made: Signature | None = None
         self.slowest_seconds = 0.0
@@ -191,9 +194,16 @@ class SiteSignatureForm(Form):
     def clean_name(self) -> str:
         """Not one that is there."""
         name = str(self.cleaned_data["name"])
-        if self.before is None and SiteSignature.objects.filter(name=name).exists():
+        if self.before is None and SiteSignature._base_manager.filter(name=name).exists():
             raise ValidationError(_("There is a signature '%(name)s'; change that one.") % {"name": name})
         return name
+
+    def clean_cluster(self) -> Cluster | None:
+        """One that is seen, or all where all are seen."""
+        cluster: Cluster | None = self.cleaned_data["cluster"]
+        if cluster is None and hidden_now():
+            raise ValidationError(FOR_WHO_SEES_ALL)
+        return cluster
 
     def clean_pattern(self) -> str:
         """Safe to run on every line."""

@@ -12,6 +12,7 @@ from typing import Any
 
 from django.db.models import Count, Max, QuerySet
 
+from audit.in_sight import in_full_sight
 from detectors.catalogue.catalogue import Catalogue, catalogue
 from detectors.catalogue.entries import CatalogueError, Signature
 from detectors.catalogue.matching import forget_except
@@ -47,12 +48,13 @@ class Keeper:
 
     def current(self) -> SiteCatalogues:
         """As stored now: one query, and a second one after a change."""
-        mark = _mark()
-        if self._current is None or self._current.mark != mark:
-            self._current = build(newest_versions(), mark)
-            used = {known.version for known in self._current.by_cluster.values()}
-            forget_except(used | {self._current.everywhere.version})
-        return self._current
+        with in_full_sight():  # it is everybody's, whoever asks for it first
+            mark, known = _mark(), self._current
+            if known is None or known.mark != mark:
+                known = self._current = build(newest_versions(), mark)
+                used = {one.version for one in known.by_cluster.values()}
+                forget_except(used | {known.everywhere.version})
+        return known
 
 
 _KEEPER = Keeper()

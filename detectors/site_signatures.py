@@ -5,6 +5,7 @@ from datetime import datetime
 from django.db import IntegrityError, transaction
 
 from audit.event_type import EventType
+from audit.in_sight import FOR_WHO_SEES_ALL, hidden_now
 from audit.level import Level
 from audit.trail import Actor, Entry, Subject, record
 from detectors.catalogue.catalogue import Catalogue, catalogue
@@ -50,6 +51,8 @@ def disable(current: SiteSignature, note: str, actor: Actor, now: datetime) -> S
         raise Refused(f"'{current.name}' is disabled already.")
     if not note.strip():
         raise Refused("Say why it is disabled.")
+    if current.cluster_id is None and hidden_now():
+        raise Refused(str(FOR_WHO_SEES_ALL))
     row = SiteSignature.objects.get(pk=current.pk)
     row.pk, row.version, row.enabled, row.note = None, current.version + 1, False, note.strip()[:500]
     return _insert(row, "disabled", actor, now)

@@ -3,10 +3,13 @@
 from advisor_api.models import Advice, Sequence
 from detectors.models import Verdict
 from workloads.models import Cluster, Job
+from workloads.removed_models import RemovedCluster
 
 
 def forget(cluster: Cluster) -> None:
     """Delete a cluster and everything that is stored of it but its trail, inside the caller's transaction.
+
+    What a cluster was that not everybody saw, its trail stays.
 
     Django cannot order a deletion by itself once verdicts refer to verdicts, and InnoDB checks every statement.
     """
@@ -16,4 +19,6 @@ def forget(cluster: Cluster) -> None:
     verdicts.update(supersedes=None)
     verdicts.delete()
     Job.objects.filter(cluster=cluster).delete()
+    if cluster.seen_by:
+        RemovedCluster.objects.create(name=cluster.name, seen_by=cluster.seen_by)
     cluster.delete()

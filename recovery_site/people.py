@@ -23,7 +23,7 @@ def may_change(person: User, other: User) -> bool:
         return True
     if other.is_superuser or not _rights_of(other) <= person.get_all_permissions():
         return False
-    return hidden_from(person).keys <= hidden_from(other).keys
+    return hidden_from(person).names <= hidden_from(other).names
 
 
 def groups_to_give(person: User) -> list[int]:

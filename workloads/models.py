@@ -12,6 +12,7 @@ from workloads.log_stores import STORE_KINDS, credential_name, one_line, store_a
 from workloads.metric_sources import metrics_labels, metrics_mistakes, metrics_selector
 from workloads.mode import Mode
 from workloads.phase import Phase
+from workloads.removed_models import name_mistakes
 from workloads.transports import TRANSPORTS
 from workloads.validators import (
     absolute_paths,
@@ -226,12 +227,13 @@ class Cluster(models.Model):
         return self.name
 
     def clean(self) -> None:
-        """Refuse a log store, metrics or SSH that are only half described, and a log store beside files."""
+        """Refuse what is half described, a log store beside files, and a name that is another one's."""
         if mistakes := {
             **store_mistakes(self),
             **metrics_mistakes(self),
             **ssh_mistakes(self),
             **dump_mistakes(self),
+            **name_mistakes(self.name, self._state.adding),
         }:
             raise ValidationError(mistakes)
 

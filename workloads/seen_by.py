@@ -9,12 +9,14 @@ from collections.abc import Collection
 from datetime import datetime
 
 from django.contrib.auth.models import AbstractBaseUser, AnonymousUser, Group, User
+from django.db.models import Value
 
 from audit.event_type import EventType
 from audit.in_sight import NOTHING, Hidden
 from audit.level import Level
-from audit.trail import Actor, Entry, record
+from audit.trail import Actor, Entry, Subject, record
 from workloads.models import Cluster
+from workloads.removed_models import RemovedCluster
 from workloads.subjects import subject_of_cluster
 
 
@@ -45,8 +47,8 @@ def would_see(person: User, seen_by: Collection[str]) -> bool:
 
 def groups_that_see_more(person: User) -> frozenset[str]:
     """The names of the groups that see a cluster which `person` does not see."""
-    hidden = hidden_from(person).keys
-    return frozenset(name for pk, _, seen_by in _closed_clusters() if pk in hidden for name in seen_by)
+    hidden = hidden_from(person).names
+    return frozenset(group for _, name, seen_by in _closed_clusters() if name in hidden for group in seen_by)
 
 
 def clusters_for(group: str) -> list[Cluster]:
@@ -71,12 +73,30 @@ def set_seen_by(cluster: Cluster, groups: Collection[str], actor: Actor, now: da
     record([entry], now)
 
 
+def open_trail(removed: RemovedCluster, actor: Actor, now: datetime) -> None:
+    """Whoever may sign in sees the trail of a cluster that was removed, and its name may be given again.
+
+    Call it in a transaction.
+    """
+    entry = Entry(
+        type=EventType.CONFIGURATION,
+        subject=Subject(cluster=removed.name),
+        actor=actor,
+        sentence=f"{actor.name} opened the trail of {removed.name}, which was removed, to everybody.",
+        level=Level.WARNING,
+        payload={"before": {"seen_by": removed.seen_by}, "after": {"seen_by": []}},
+    )
+    record([entry], now)
+    removed.delete()
+
+
 def _closed_clusters() -> list[tuple[int, str, list[str]]]:
-    """Key, name and groups of the clusters that not everybody sees, whoever asks."""
-    rows = Cluster._base_manager.order_by("pk").values_list("pk", "name", "seen_by")
-    return [row for row in rows if row[2]]
+    """Key, name and groups of the clusters that not everybody sees, whoever asks; key 0: it was removed."""
+    removed = RemovedCluster.objects.order_by().annotate(key=Value(0)).values_list("key", "name", "seen_by")
+    there = Cluster._base_manager.order_by().values_list("pk", "name", "seen_by")
+    return [row for row in there.union(removed, all=True) if row[2]]
 
 
 def _hidden(closed: Collection[tuple[int, str, list[str]]], groups: set[str]) -> Hidden:
     rows = [(pk, name) for pk, name, seen_by in closed if groups.isdisjoint(seen_by)]
-    return Hidden(frozenset(pk for pk, _ in rows), frozenset(name for _, name in rows))
+    return Hidden(frozenset(pk for pk, _ in rows if pk), frozenset(name for _, name in rows))

@@ -12,9 +12,10 @@ from advisor_api.notification_models import Delivery, NotificationRoute
 from advisor_api.notifying.gathering_up import put
 from advisor_api.notifying.message import Thing, clean
 from advisor_api.notifying.topic import NotificationTopic as Topic
-from advisor_api.refusals import Stale
+from advisor_api.refusals import Forbidden, Stale
 from audit.actor_kind import ActorKind
 from audit.event_type import EventType
+from audit.in_sight import hidden_now
 from audit.level import Level
 from audit.masking import masked
 from audit.trail import Actor, Entry, Subject, record
@@ -75,9 +76,14 @@ def send_again(row: Delivery, actor: Actor, now: datetime) -> Delivery:
 
 
 def send_test(route: NotificationRoute, actor: Actor, now: datetime) -> Delivery:
-    """A test message, as any other, to be sent by a worker. Raises `Stale` for a route that is switched off."""
+    """A test message, as any other, to be sent by a worker.
+
+    Raises `Stale` for a route that is switched off, `Forbidden` for one of all clusters and who does not see all.
+    """
     if not route.enabled:
         raise Stale(f"{route.name} is switched off: nothing is sent there.")
+    if route.cluster is None and hidden_now():
+        raise Forbidden("A route of all clusters is for those who see all of them.")
     cluster = route.cluster.name if route.cluster else ""
     subject = f"{Topic.TEST.value}:{uuid.uuid4()}"
     sentence = f"A test message that {actor.name} asked for. Nothing has happened."

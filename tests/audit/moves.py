@@ -292,6 +292,7 @@ STILL: dict[type[Model], dict[str, str]] = {
 
 UNMOVED: dict[str, str] = {
     "workloads.Node": READING,
+    "workloads.RemovedCluster": "comes when a cluster is removed, goes when its trail is opened: each is told",
     "workloads.Job": READING,
     "workloads.ProgressPoint": READING,
     "workloads.Checkpoint": READING,

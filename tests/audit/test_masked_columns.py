@@ -57,7 +57,7 @@ WHY_NOT: dict[str, str] = {
     **dict.fromkeys(
         (
             *(f"AuditEvent.{name}" for name in ("cluster", "node", "user", "actor")),
-            *("Cluster.name", "Cluster.environment", "Node.name", "Node.partitions"),
+            *("Cluster.name", "Cluster.environment", "RemovedCluster.name", "Node.name", "Node.partitions"),
             *("Node.reason_by", "Node.state", "Job.name", "Job.user", "Job.account", "Job.partition"),
             *("Attempt.nodes", "IncidentNote.author", "IncidentChoice.made_by", "IncidentChoice.undone_by"),
             *("AttributionProvider.name", "ProviderQuestion.name", "ProviderQuestion.kind", "ToldLine.told_by"),
@@ -102,7 +102,11 @@ WHY_NOT: dict[str, str] = {
                 f"Cluster.{name}"
                 for name in ("ssh_address", "ssh_credential", "scheduler_path", "scheduler_config")
             ),
-            *(f"Cluster.{name}" for name in ("partitions", "log_roots", "dump_patterns", "log_patterns")),
+            *(
+                f"Cluster.{name}"
+                for name in ("partitions", "log_roots", "dump_patterns", "log_patterns", "seen_by")
+            ),
+            "RemovedCluster.seen_by",
             *(f"Cluster.{name}" for name in ("detector_limits", "log_store_address", "log_store_job_lines")),
             *(f"Cluster.{name}" for name in ("log_store_node_lines", "log_store_labels", "log_store_tenant")),
             *(f"Cluster.{name}" for name in ("log_store_credential", "metrics_address", "metrics_selector")),

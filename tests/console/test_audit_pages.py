@@ -204,7 +204,7 @@ def test_the_number_of_queries_does_not_grow_with_events(
     for number in range(many):
         said("demo", f"n {number}", now)
     row = said("demo", "the last", now)
-    for address, bound in {reverse("audit"): 25, reverse("audit-event", args=[row.uuid]): 8}.items():
+    for address, bound in {reverse("audit"): 26, reverse("audit-event", args=[row.uuid]): 9}.items():
         bodies.forget()
         with django_assert_max_num_queries(bound):
             assert as_viewer.get(address).status_code == 200

@@ -3,23 +3,40 @@
 import re
 from collections.abc import Iterator
 from datetime import datetime
+from io import StringIO
 from typing import Any
 
 import pytest
+from asgiref.sync import async_to_sync
 from django.contrib import admin
 from django.contrib.auth.models import Group, Permission, User
-from django.db import connection
-from django.test import Client
+from django.core.exceptions import ValidationError
+from django.core.management import call_command
+from django.db import connection, transaction
+from django.test import AsyncClient, Client
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
+from advisor_api.activating import establish
 from advisor_api.models import Advice, ApiToken, Exclusion
+from advisor_api.notification_models import NotificationRoute
+from advisor_api.policies import Place
 from advisor_api.policy.advice_state import AdviceState
-from audit.in_sight import InSight, InSightByName
+from advisor_api.policy.reconciliation_reason import ReconciliationReason
+from advisor_api.refusals import Bad
+from advisor_api.states import Move, move
+from advisor_api.token_role import TokenRole
+from advisor_api.tokens import issue
+from audit.actor_kind import ActorKind
+from audit.in_sight import InSight, InSightByName, without
 from audit.models import AuditEvent
+from audit.trail import Actor
 from benchmarks.console_addresses import addresses
+from console.models import SavedView
 from console.rights import mark_of, marks_of
-from detectors.models import Incident
+from detectors.models import Incident, SiteSignature
+from detectors.site_catalogues import site_catalogues
+from recovery_site.forgetting import forget
 from tests.console.everything import make_everything
 from tests.console.sample import Sample
 from workloads.models import Attempt, Cluster, Job
@@ -203,6 +220,9 @@ def test_the_admin_tells_nothing_of_it(hidden: Sample, outside: Client, inside: 
         answer = outside.get(reverse(f"{named}_changelist"))
         if found := found_in(answer, wanted):
             told[named] = found
+        for address in (reverse(f"{named}_add"), reverse("admin:index")):
+            if found := found_in(outside.get(address), wanted):
+                told[address] = found
         seen += bool(found_in(inside.get(reverse(f"{named}_changelist")), wanted))
         if not isinstance(model._default_manager, InSight | InSightByName):
             continue
@@ -220,6 +240,150 @@ def rows_seen(model: Any, hidden: Sample) -> Any:
     if isinstance(model._default_manager, InSightByName):
         return model._base_manager.exclude(**{f"{path}__in": ["demo", ""]})
     return model._base_manager.exclude(**{f"{path}__in": [hidden.cluster.pk]})
+
+
+def under_asgi(who: User, address: str) -> str:
+    """The whole answer of the embedded site's way to serve."""
+
+    async def ask() -> bytes:
+        client = AsyncClient()
+        await client.aforce_login(who)
+        answer = await client.get(address)
+        if not answer.streaming:
+            return bytes(answer.content)
+        return b"".join([piece async for piece in answer.streaming_content])
+
+    return async_to_sync(ask)().decode()
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("address", ["/jobs/export.csv", "/v1/trail:export?format=csv", "/", "/jobs"])
+def test_what_is_streamed_later_is_as_blind(hidden: Sample, address: str) -> None:
+    """Its lines are made when the request is over."""
+    wanted = traces(hidden)
+    text, members = under_asgi(person("outside"), address), under_asgi(person("inside", "Physics"), address)
+    assert not [one for one in wanted if one.search(EXAMPLES.sub("", text))]
+    assert [one for one in wanted if one.search(members)]
+
+
+def signature(**changed: Any) -> dict[str, Any]:
+    """What a browser sends of the form of a signature."""
+    usual = {
+        "name": "site.quench", "cluster": "", "says": "The magnet quenched", "kind": "crash",
+        "layer": "hardware.gpu", "role": "candidate", "action": "restart", "confidence": "0.6",
+        "pattern": "magnet quenched", "unless": "", "example": "the magnet quenched",
+        "must_not": "the magnet is cold", "note": "seen twice",
+    }  # fmt: skip
+    return usual | changed
+
+
+def test_what_holds_for_all_clusters_is_not_set_by_who_does_not_see_all(hidden: Sample, now: datetime) -> None:
+    client = browser(person("outside", "Operators"))
+    route = NotificationRoute.objects.create(name="everywhere", kind="mail", recipients="a@example.org", since=now)
+    own = NotificationRoute.objects.create(
+        name="own", cluster=hidden.monitor, kind="mail", recipients="a@example.org", since=now
+    )
+    sent = {
+        "least_level": "info", "topics": "[]", "kind": "mail", "recipients": "b@example.org",
+        "timeout_seconds": "10", "enabled": "on", "cluster": "",
+    }  # fmt: skip
+    add = reverse("admin:advisor_api_notificationroute_add")
+    assert "You do not see" not in content(client.get(add))
+    for address, form in (
+        (add, {**sent, "name": "mine"}),
+        (reverse("admin:advisor_api_notificationroute_change", args=[own.pk]), sent),
+        (reverse("admin:detectors_sitesignature_add"), signature()),
+        (reverse("admin:advisor_api_policyversion_add"), {"values": "{}", "note": "n"}),
+    ):
+        assert "whoever sees all of them, and you do not" in content(client.post(address, form)), address
+    assert (
+        client.post(reverse("admin:advisor_api_notificationroute_change", args=[route.pk]), sent).status_code == 403
+    )
+    assert client.post(reverse("notifications"), {"route": "everywhere"}).status_code == 409
+    own.refresh_from_db()
+    assert own.cluster == hidden.monitor and not NotificationRoute.objects.filter(name="mine").exists()
+    with pytest.raises(Bad, match="whoever sees all of them"), without(lambda: hidden_from(person("other"))):
+        establish(Place(), {}, "n", actor=Actor(ActorKind.PERSON, "other"), now=now)
+
+
+def test_a_signature_is_not_put_on_a_hidden_cluster(hidden: Sample) -> None:
+    client = browser(person("outside"))
+    sent = signature(cluster=str(hidden.cluster.pk))
+    answer = content(client.post(reverse("admin:detectors_sitesignature_add"), sent))
+    assert "not one of the available choices" in answer and 'name="seal"' not in answer
+
+
+def test_names_out_of_sight_are_taken(hidden: Sample, now: datetime) -> None:
+    client = browser(person("outside", "Operators"))
+    token = ApiToken.objects.create(name="taken", digest="0" * 64, role="viewer", created_at=now, expires_at=now)
+    token.clusters.set([hidden.cluster])
+    NotificationRoute.objects.create(
+        name="taken", cluster=hidden.cluster, kind="mail", recipients="a@example.org", since=now
+    )
+    asked = {"name": "taken", "role": "viewer", "days": "3"}
+    answer = client.post(reverse("admin:advisor_api_apitoken_add"), asked)
+    assert "There is a token of this name already" in content(answer)
+    answer = client.post(reverse("admin:advisor_api_notificationroute_add"), {"name": "taken"})
+    assert "There is a route of this name already" in content(answer)
+
+
+def test_views_of_people_who_see_more_are_not_shared(hidden: Sample, outside: Client, now: datetime) -> None:
+    views = {"query": "?q=secret-word", "shared": True, "created_at": now}
+    SavedView.objects.create(owner=person("member", "Physics"), name="Told by more", **views)
+    SavedView.objects.create(owner=person("equal", "Operators"), name="Told by an equal", **views)
+    shown = content(outside.get(reverse("views")))
+    assert "Told by an equal" in shown and "Told by more" not in shown
+    assert "Told by more" in content(browser(person("another", "Physics")).get(reverse("views")))
+
+
+def test_the_catalogue_of_a_process_is_everybodys(hidden: Sample, now: datetime) -> None:
+    """Whoever makes it be read, it holds the signatures of hidden clusters too: workers match with it."""
+    stored = signature()
+    for name in ("cluster", "names", "must_not", "confidence"):
+        stored.pop(name, None)
+    SiteSignature.objects.create(
+        **stored, cluster=hidden.cluster, names=[], must_not=["the magnet is cold"], confidence=0.6, version=1,
+        enabled=True, created_at=now, created_by="x",
+    )  # fmt: skip
+    with without(lambda: hidden_from(person("outside"))):
+        inside = site_catalogues()
+    assert inside is site_catalogues()
+    assert "site.quench" in {one.id for one in inside.of(hidden.cluster.pk).signatures}
+
+
+def test_the_trail_of_a_removed_cluster_stays_hidden(hidden: Sample, outside: Client) -> None:
+    wanted = traces(hidden)
+    with transaction.atomic():
+        forget(Cluster.objects.get(name="demo"))
+    for address in ("/audit", "/audit?cluster=demo", "/audit?job=4711", "/", "/v1/trail:export?format=csv"):
+        assert not found_in(outside.get(address), wanted, address), address
+    with pytest.raises(ValidationError, match="take another name"):
+        Cluster(name="demo").full_clean()
+    call_command("seen_by", "demo", "--everybody", stdout=StringIO())
+    assert found_in(outside.get("/audit?cluster=demo"), wanted, "/audit?cluster=demo")
+    Cluster(name="demo").full_clean()
+
+
+def test_a_token_is_bounded_by_its_clusters_and_not_by_the_session_beside_it(hidden: Sample, now: datetime) -> None:
+    issue("reader", TokenRole.VIEWER, [hidden.cluster], now=now, actor=Actor(ActorKind.PERSON, "root"))
+    secret = issue("reads", TokenRole.VIEWER, [hidden.cluster], now=now, actor=Actor(ActorKind.PERSON, "root"))
+    client = browser(person("outside"))
+    with_both = client.get("/v1/clusters", headers={"Authorization": f"Bearer {secret}"})
+    assert [one["name"] for one in with_both.json()["clusters"]] == ["demo"]
+    assert "demo" not in [one["name"] for one in client.get("/v1/clusters").json()["clusters"]]
+    wrong = client.get("/v1/clusters", headers={"Authorization": "Bearer rekindle_wrong"})
+    assert wrong.status_code == 401
+    assert client.get("/jobs/demo/4711/0", headers={"Authorization": f"Bearer {secret}"}).status_code == 404
+
+
+def test_a_compare_and_swap_stays_one(hidden: Sample, now: datetime) -> None:
+    """Of a row that was found in sight nothing else is asked when it moves."""
+    who = person("outside", "Operators")
+    with without(lambda: hidden_from(who)), CaptureQueriesContext(connection) as captured:
+        step = Move(AdviceState.ABANDONED, ReconciliationReason.GATE_CLOSED, Actor(ActorKind.PERSON, "outside"))
+        move(hidden.waiting, step, now)
+    (moved,) = [one["sql"] for one in captured if one["sql"].startswith("UPDATE") and "advice" in one["sql"]]
+    assert "SELECT" not in moved
 
 
 def test_a_superuser_and_whoever_is_in_the_group_see_everything(hidden: Sample) -> None:

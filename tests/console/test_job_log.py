@@ -426,7 +426,7 @@ def test_a_page_of_a_log_costs_few_queries(
         Feed(cluster=attempt.job.cluster, attempt=attempt, source="files", stream=name, stream_key=stream_key(name))
         for name in map(str, range(200))
     )  # fmt: skip
-    with django_assert_max_num_queries(10):
+    with django_assert_max_num_queries(11):
         page(as_operator, log, "?at=5000&q=loss")
 
 

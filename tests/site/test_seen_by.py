@@ -11,8 +11,14 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
+from advisor_api.models import ApiToken
+from advisor_api.notification_models import NotificationRoute
+from advisor_api.token_role import TokenRole
+from advisor_api.tokens import issue, revoke
+from audit.actor_kind import ActorKind
 from audit.in_sight import NOTHING, Hidden, InSight, InSightByName, hidden_now, without
 from audit.models import AuditEvent
+from audit.trail import Actor
 from console.topics import OVERVIEW, seen_of
 from recovery_site.people import groups_to_give, may_change
 from tests.site.test_people import a_person, browser, form, page
@@ -21,6 +27,7 @@ from workloads.seen_by import hidden_from
 
 pytestmark = pytest.mark.django_db
 OF_NO_CLUSTER = {
+    "workloads.RemovedCluster": "says itself whom a trail is hidden from",
     "console.SignInLink": "of a person",
     "console.SignInTry": "of an address",
     "console.ProviderIdentity": "of a person",
@@ -118,6 +125,39 @@ class TestCommand:
     ) -> None:
         with pytest.raises(CommandError, match="^" + sentence.replace("(", r"\(").replace(".", r"\.") + "$"):
             said(*words)
+
+    def test_it_names_what_was_made_while_more_people_saw_it(self, cluster: Cluster, physics: Group) -> None:
+        by = Actor(ActorKind.PERSON, "root")
+        for name, revoked in (("reader", False), ("gone", True)):
+            issue(name, TokenRole.VIEWER, [cluster], now=timezone.now(), actor=by)
+            if revoked:
+                revoke(ApiToken.objects.get(name=name), now=timezone.now(), actor=by)
+        NotificationRoute.objects.create(name="all", kind="mail", recipients="a@example.org", since=timezone.now())
+        lines = said("alpha", "Physics").splitlines()
+        assert lines[1:] == [
+            "Look at the tokens of the API that reach it, whoever has them: reader.",
+            "Look at the notification routes that reach it, whoever has them: all.",
+        ]
+
+    def test_the_trail_of_one_that_was_removed_is_opened(self, cluster: Cluster, physics: Group) -> None:
+        reader = a_person("reader")
+        said("alpha", "Physics")
+        call_command("cluster", "remove", "alpha", "--yes", stdout=StringIO())
+        assert said("alpha") == "alpha was removed; its trail is seen by members of Physics and superusers.\n"
+        assert hidden_from(reader) == Hidden(frozenset(), frozenset({"alpha"}))
+        with pytest.raises(CommandError, match="take another name"):
+            call_command("cluster", "add", "alpha", stdout=StringIO())
+        with pytest.raises(CommandError, match="can only be opened to --everybody"):
+            said("alpha", "Physics")
+        assert said("alpha", "--everybody") == "alpha was removed; its trail is seen by whoever may sign in.\n"
+        assert "opened the trail of alpha" in AuditEvent.objects.filter(cluster="alpha").last().sentence
+        assert hidden_from(reader) == NOTHING
+        call_command("cluster", "add", "alpha", stdout=StringIO())
+
+    def test_one_that_everybody_saw_is_removed_as_ever(self, cluster: Cluster) -> None:
+        call_command("cluster", "remove", "alpha", "--yes", stdout=StringIO())
+        with pytest.raises(CommandError, match="There is no cluster 'alpha'"):
+            said("alpha")
 
 
 class TestAdmin:

@@ -7,12 +7,16 @@ from typing import Any
 from django.contrib.auth.models import Group
 from django.core.management.base import BaseCommand, CommandError
 from django.db import transaction
+from django.db.models import Q
 from django.utils import timezone
 
+from advisor_api.models import ApiToken
+from advisor_api.notification_models import NotificationRoute
 from audit.actor_kind import ActorKind
 from audit.trail import Actor
 from workloads.models import Cluster
-from workloads.seen_by import set_seen_by
+from workloads.removed_models import RemovedCluster
+from workloads.seen_by import open_trail, set_seen_by
 
 
 class Command(BaseCommand):
@@ -32,6 +36,10 @@ class Command(BaseCommand):
         if groups and everybody:
             raise CommandError("Either groups or --everybody.")
         cluster = Cluster.objects.filter(name=options["cluster"]).first()
+        removed = RemovedCluster.objects.filter(name=options["cluster"]).first()
+        if removed is not None:
+            self._removed(removed, groups, everybody)
+            return
         if cluster is None:
             raise CommandError(f"There is no cluster {options['cluster']!r}; see `cluster list`.")
         there = {*Group.objects.values_list("name", flat=True)}
@@ -39,9 +47,31 @@ class Command(BaseCommand):
             known = ", ".join(sorted(there)) or "none"
             raise CommandError(f"There is no group {', '.join(map(repr, unknown))}; there are: {known}.")
         if (groups or everybody) and {*groups} != {*cluster.seen_by}:
-            actor = Actor(ActorKind.PERSON, f"{getpass.getuser()} (command line)")
             with transaction.atomic():
-                set_seen_by(cluster, {*groups}, actor, timezone.now())
+                set_seen_by(cluster, {*groups}, _actor(), timezone.now())
         named = ", ".join(cluster.seen_by)
         whom = f"members of {named} and superusers" if named else "whoever may sign in"
         self.stdout.write(f"{cluster.name} is seen by {whom}.")
+        if cluster.seen_by:
+            self._say_what_reaches(cluster)
+
+    def _removed(self, removed: RemovedCluster, groups: list[str], everybody: bool) -> None:
+        if groups:
+            raise CommandError(f"{removed.name} was removed; its trail can only be opened to --everybody.")
+        if everybody:
+            with transaction.atomic():
+                open_trail(removed, _actor(), timezone.now())
+        whom = "whoever may sign in" if everybody else f"members of {', '.join(removed.seen_by)} and superusers"
+        self.stdout.write(f"{removed.name} was removed; its trail is seen by {whom}.")
+
+    def _say_what_reaches(self, cluster: Cluster) -> None:
+        """What was made while more people saw it keeps working, whoever has it."""
+        tokens = ApiToken.objects.filter(clusters=cluster, revoked_at=None, expires_at__gt=timezone.now())
+        routes = NotificationRoute.objects.filter(Q(cluster=cluster) | Q(cluster=None), enabled=True)
+        for what, names in (("tokens of the API", tokens), ("notification routes", routes)):
+            if told := ", ".join(names.order_by("name").values_list("name", flat=True)):
+                self.stdout.write(f"Look at the {what} that reach it, whoever has them: {told}.")
+
+
+def _actor() -> Actor:
+    return Actor(ActorKind.PERSON, f"{getpass.getuser()} (command line)")
