@@ -38,7 +38,7 @@ class Panel:
     def body(self, asked: Asked, version: str) -> Body:
         """The rendered panel, rendered at most once per version, permission set and what is hidden."""
         may = asked.may & self.permissions
-        key = (self.name, key_of(self.scope, asked), version, may, hidden_now().keys, get_language() or "")
+        key = (self.name, key_of(self.scope, asked), version, may, hidden_now().names, get_language() or "")
         return bodies.get(key, lambda: self._render(asked))
 
     def _render(self, asked: Asked) -> str:

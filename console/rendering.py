@@ -15,7 +15,7 @@ from threading import Lock
 KEPT_BYTES = 8 * 1024 * 1024
 WAIT_SECONDS = 20.0
 
-Key = tuple[str, str, str, frozenset[str], frozenset[int], str]
+Key = tuple[str, str, str, frozenset[str], frozenset[str], str]
 
 
 @dataclass(frozen=True)

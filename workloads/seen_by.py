@@ -17,7 +17,6 @@ from audit.level import Level
 from audit.trail import Actor, Entry, Subject, record
 from workloads.models import Cluster
 from workloads.removed_models import RemovedCluster
-from workloads.subjects import subject_of_cluster
 
 
 def hidden_from(person: AbstractBaseUser | AnonymousUser) -> Hidden:
@@ -51,20 +50,25 @@ def groups_that_see_more(person: User) -> frozenset[str]:
     return frozenset(group for _, name, seen_by in _closed_clusters() if name in hidden for group in seen_by)
 
 
-def clusters_for(group: str) -> list[Cluster]:
-    """The clusters that name this group."""
-    return [cluster for cluster in Cluster._base_manager.order_by("name") if group in cluster.seen_by]
+def clusters_for(group: str) -> list[Cluster | RemovedCluster]:
+    """The clusters that name this group, also those that were removed."""
+    rows: list[Cluster | RemovedCluster] = [*Cluster._base_manager.all(), *RemovedCluster.objects.all()]
+    return [row for row in rows if group in row.seen_by]
 
 
-def set_seen_by(cluster: Cluster, groups: Collection[str], actor: Actor, now: datetime) -> None:
+def set_seen_by(cluster: Cluster | RemovedCluster, groups: Collection[str], actor: Actor, now: datetime) -> None:
     """Say which groups alone see a cluster, none for everybody, and write it down. Call it in a transaction."""
     before, after = list(cluster.seen_by), sorted(groups)
-    cluster.seen_by, cluster.changed_at = after, now
-    cluster.save(update_fields=["seen_by", "changed_at"])
+    cluster.seen_by = after
+    if isinstance(cluster, Cluster):
+        cluster.changed_at = now  # what open pages look at
+        cluster.save(update_fields=["seen_by", "changed_at"])
+    else:
+        cluster.save(update_fields=["seen_by"])
     whom = f"the groups {', '.join(after)} alone" if after else "everybody who may sign in"
     entry = Entry(
         type=EventType.CONFIGURATION,
-        subject=subject_of_cluster(cluster),
+        subject=Subject(cluster=cluster.name),
         actor=actor,
         sentence=f"{actor.name} showed cluster {cluster.name} to {whom}.",
         level=Level.WARNING,

@@ -26,7 +26,7 @@ def job_curves(request: HttpRequest, cluster: str, number: int, epoch: int) -> H
         key_of(Scope.JOB, asked),
         version_of(Scope.JOB, asked),
         frozenset[str](),
-        frozenset[int](),
+        frozenset[str](),
         get_language() or "",
     )
     body = bodies.get(key, lambda: _written(asked))

@@ -47,7 +47,7 @@ def panels_together(request: HttpRequest) -> HttpResponse:
     earliest = _earliest(request.GET.get("after", ""), now)
     known = request.headers.get("If-None-Match", "")[:KNOWN_AT_MOST]
     request.rights, hidden = _rights(request, now)  # type: ignore[attr-defined]
-    key = "\n".join(addresses), known, rights_of(request), hidden.keys, get_language() or ""
+    key = "\n".join(addresses), known, rights_of(request), hidden.names, get_language() or ""
     try:
         with without(lambda: hidden):
             said = sharing.answers.get(key, earliest, now, lambda: _changed(request, addresses, known, earliest))
@@ -88,7 +88,7 @@ def _versions(earliest: float) -> VersionOf:
     mine: dict[sharing.VersionKey, str] = {}
 
     def version(scope: Scope, asked: Asked) -> str:
-        key = scope, key_of(scope, asked), hidden_now().keys
+        key = scope, key_of(scope, asked), hidden_now().names
         if key not in mine:
             mine[key] = sharing.versions.get(key, earliest, now, lambda: version_of(scope, asked))
         return mine[key]

@@ -20,7 +20,7 @@ RIGHTS_SECONDS = 5.0  # what a person may do shapes panels; what is done is aske
 KEPT = 2000
 ANSWERS_KEPT = 100  # some ten KB each
 
-VersionKey = tuple[Scope, str, frozenset[int]]
+VersionKey = tuple[Scope, str, frozenset[str]]
 Key = TypeVar("Key")
 Value = TypeVar("Value")
 
@@ -64,6 +64,6 @@ class Shared(Generic[Key, Value]):
 versions: Shared[VersionKey, str] = Shared()
 rights: Shared[tuple[int, str, str], tuple[frozenset[str], Hidden]] = Shared()
 """What a person may do, and what he does not see."""
-answers: Shared[tuple[str, str, frozenset[str], frozenset[int], str], str] = Shared(ANSWERS_KEPT)
+answers: Shared[tuple[str, str, frozenset[str], frozenset[str], str], str] = Shared(ANSWERS_KEPT)
 """The JSON of whole answers, by addresses asked for, tags known, rights, what is hidden, language: hundreds see the
 same page."""

@@ -23,6 +23,7 @@ from console.topics import OVERVIEW, seen_of
 from recovery_site.people import groups_to_give, may_change
 from tests.site.test_people import a_person, browser, form, page
 from workloads.models import Cluster
+from workloads.removed_models import RemovedCluster
 from workloads.seen_by import hidden_from
 
 pytestmark = pytest.mark.django_db
@@ -197,11 +198,13 @@ class TestAdmin:
         self, cluster: Cluster, physics: Group
     ) -> None:
         said("alpha", "Physics")
+        RemovedCluster.objects.create(name="gone", seen_by=["Physics"])
         client = browser(a_person("root", is_staff=True, is_superuser=True))
         address = reverse("admin:auth_group_change", args=[physics.pk])
         assert client.post(address, {"name": "Plasma"}).status_code == 302
         cluster.refresh_from_db()
-        assert cluster.seen_by == ["Plasma"]
+        assert cluster.seen_by == RemovedCluster.objects.get().seen_by == ["Plasma"]
+        RemovedCluster.objects.all().delete()
         assert (
             client.post(reverse("admin:auth_group_delete", args=[physics.pk]), {"post": "yes"}).status_code == 403
         )
