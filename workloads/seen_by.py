@@ -82,15 +82,7 @@ def open_trail(removed: RemovedCluster, actor: Actor, now: datetime) -> None:
 
     Call it in a transaction.
     """
-    entry = Entry(
-        type=EventType.CONFIGURATION,
-        subject=Subject(cluster=removed.name),
-        actor=actor,
-        sentence=f"{actor.name} opened the trail of {removed.name}, which was removed, to everybody.",
-        level=Level.WARNING,
-        payload={"before": {"seen_by": removed.seen_by}, "after": {"seen_by": []}},
-    )
-    record([entry], now)
+    set_seen_by(removed, (), actor, now)
     removed.delete()
 
 

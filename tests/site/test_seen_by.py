@@ -151,7 +151,7 @@ class TestCommand:
         with pytest.raises(CommandError, match="can only be opened to --everybody"):
             said("alpha", "Physics")
         assert said("alpha", "--everybody") == "alpha was removed; its trail is seen by whoever may sign in.\n"
-        assert "opened the trail of alpha" in AuditEvent.objects.filter(cluster="alpha").last().sentence
+        assert "showed cluster alpha to everybody who may sign in" in AuditEvent.objects.filter(cluster="alpha").last().sentence
         assert hidden_from(reader) == NOTHING
         call_command("cluster", "add", "alpha", stdout=StringIO())
 
