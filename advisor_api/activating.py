@@ -137,7 +137,7 @@ def _switch(
 
 
 def _check_sight(place: Place) -> None:
-    if place.cluster is None and hidden_now():
+    if place.cluster is None and hidden_now().keys:
         raise Bad(str(FOR_WHO_SEES_ALL))
 
 

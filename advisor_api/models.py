@@ -16,7 +16,7 @@ from advisor_api.policy.scheduler_action import SchedulerAction
 from advisor_api.policy.weights import HALF_LIFE_SECONDS, PERSON, weight
 from advisor_api.token_role import TokenRole
 from advisor_api.validators import policy_values
-from audit.in_sight import InSight
+from audit.in_sight import InSight, InSightOfAll
 from audit.masked_fields import MaskedCharField, MaskedJSONField
 from detectors.models import Verdict
 from workloads.mode import Mode
@@ -294,7 +294,7 @@ class ApiToken(models.Model):
     last_used_at = models.DateTimeField(null=True, blank=True)
 
     cluster_at = "clusters"
-    objects = InSight()
+    objects = InSightOfAll()
 
     class Meta:
         ordering = ("name",)

@@ -44,7 +44,7 @@ class RouteForm(Form):
     def clean_cluster(self) -> Cluster | None:
         """One that is seen, or all where all are seen."""
         cluster: Cluster | None = self.cleaned_data["cluster"]
-        if cluster is None and hidden_now():
+        if cluster is None and hidden_now().keys:
             raise ValidationError(FOR_WHO_SEES_ALL)
         return cluster
 
@@ -67,7 +67,7 @@ class NotificationRouteAdmin(AdminPage):
     def has_change_permission(self, request: HttpRequest, obj: NotificationRoute | None = None) -> bool:
         """Of what all clusters tell only those who see all of them."""
         allowed = super().has_change_permission(request, obj)
-        return allowed and not (obj is not None and obj.cluster_id is None and hidden_now())
+        return allowed and not (obj is not None and obj.cluster_id is None and hidden_now().keys)
 
     def get_readonly_fields(self, request: HttpRequest, obj: NotificationRoute | None = None) -> tuple[str, ...]:
         """What it is called in the trail."""

@@ -71,7 +71,7 @@ class PolicyForm(Form):
         """Place and values go together."""
         found: dict[str, Any] = super().clean() or self.cleaned_data
         found["values"] = {} if found.get("values") is None and "values" not in self.errors else found.get("values")
-        if not self.errors and not found.get("cluster") and hidden_now():
+        if not self.errors and not found.get("cluster") and hidden_now().keys:
             self.add_error("cluster", FOR_WHO_SEES_ALL)
         if not self.errors:
             cluster = found["cluster"].name if found.get("cluster") else ""

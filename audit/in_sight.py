@@ -20,7 +20,8 @@ from django.utils.translation import gettext_lazy
 class Hidden:
     """Clusters that are not seen: their keys, and their names for rows that have no foreign key.
 
-    A cluster that was removed has left its trail, and is a name without a key.
+    A cluster that was removed has left its trail, and is a name without a key: what holds for all clusters does not
+    hold for it.
     """
 
     keys: frozenset[int] = frozenset()
@@ -76,6 +77,16 @@ class InSight(models.Manager[M]):
         return rows.exclude(**{f"{path}__in": hidden.keys}) if hidden else rows
 
 
+class InSightOfAll(InSight[M]):
+    """Rows of several clusters: those that speak of seen ones alone, and of some."""
+
+    def get_queryset(self) -> models.QuerySet[M]:
+        """What speaks of no cluster any more may have spoken of a hidden one."""
+        rows = super().get_queryset()
+        path: Any = getattr(self.model, "cluster_at")  # noqa: B009  # each model says its own
+        return rows.exclude(**{path: None}) if hidden_now() else rows
+
+
 class InSightByName(models.Manager[M]):
     """The same for rows with the name of a cluster.
 
@@ -86,4 +97,4 @@ class InSightByName(models.Manager[M]):
         """No condition is added where nothing is hidden."""
         rows, hidden = super().get_queryset(), hidden_now()
         path: str = getattr(self.model, "cluster_at", "cluster")
-        return rows.exclude(**{f"{path}__in": [*hidden.names, ""]}) if hidden else rows
+        return rows.exclude(**{f"{path}__in": [*hidden.names, *[""] * bool(hidden.keys)]}) if hidden else rows

@@ -11,7 +11,7 @@ from django.db.models import Q
 
 from audit.models import AuditEvent
 from audit.trail import newest_id
-from console.topics import OVERVIEW, cluster_topic, job_topic, numbers_in, topics_of_event
+from console.topics import OVERVIEW, SITE, cluster_topic, job_topic, numbers_in, topics_of_event
 from workloads.models import Attempt, Cluster
 
 WINDOW_IDS = 200  # how far below the highest id a row may still appear
@@ -100,7 +100,7 @@ def catch_up(wanted: frozenset[str], since: int, now: datetime) -> Look:
     events = list(rows)
     last_id = max([since, *(event[0] for event in events)])
     if len(events) == EVENTS_AT_MOST:
-        return Look(wanted, last_id)
+        return Look(wanted | {SITE}, last_id)  # what is hidden was not among them
     topics: set[str] = set().union(*(topics_of_event(*about) for _, *about in events))
     topics |= {topic for _, _, topic in _changed_attempts(wanted, now - 2 * WINDOW)}
     for name in Cluster.objects.filter(changed_at__gte=now - 2 * WINDOW).values_list("name", flat=True):

@@ -12,7 +12,6 @@ from typing import Any
 from uuid import UUID
 
 from django.contrib.auth.models import User
-from django.db.models import Q
 from django.utils.translation import gettext as _
 
 from advisor_api.activating import find_version, standing
@@ -24,6 +23,7 @@ from advisor_api.silence_models import Silence
 from audit.event_type import EventType
 from audit.models import AuditEvent
 from console.models import SavedView
+from console.saved_views import views_seen_by
 from detectors.choice_models import IncidentChoice
 from detectors.models import Incident
 from workloads.models import Cluster
@@ -186,8 +186,8 @@ def view(of: str, mark: str, now: datetime) -> Changed | None:
 
 
 def view_is_seen(of: str, person: User) -> bool:
-    """Whether a saved view is one that a person sees: the own ones, and what others share."""
-    return SavedView.objects.filter(Q(owner=person) | Q(shared=True), pk=_key(of)).exists()
+    """Whether a saved view is one that a person sees."""
+    return views_seen_by(person).filter(pk=_key(of)).exists()
 
 
 def policy(of: str, mark: str, now: datetime) -> Changed | None:

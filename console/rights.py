@@ -31,12 +31,13 @@ def marks_of(people: Collection[User], hidden: Mapping[int, Hidden]) -> dict[int
         for pk, app, codename in Permission.objects.values_list("pk", "content_type__app_label", "codename")
     }
     held: dict[int, set[str]] = defaultdict(set)
+    asked = frozenset(keys)
     own = User.user_permissions.through.objects.filter(user_id__in=keys)
     of_groups = Group.permissions.through.objects.filter(group__user__in=keys)
     for pk, permission in own.values_list("user_id", "permission_id"):
         held[pk].add(names.get(permission, ""))
     for pk, permission in of_groups.values_list("group__user", "permission_id"):
-        if pk in set(keys):
+        if pk in asked:
             held[pk].add(names.get(permission, ""))
     return {person.pk: _mark(person, held[person.pk], hidden[person.pk]) for person in people}
 

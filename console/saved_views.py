@@ -39,13 +39,18 @@ class Wish:
 
 
 def views_for(user: User) -> QuerySet[SavedView]:
-    """The person's own views by name, then what others share who see no more than he does: words of a view tell."""
+    """What a person sees of views, by name, bounded."""
+    return views_seen_by(user).order_by("name", "pk")[: OWN_AT_MOST + SHARED_SHOWN]
+
+
+def views_seen_by(user: User) -> QuerySet[SavedView]:
+    """The person's own views, and what others share who see no more than he does: words of a view tell."""
     seen = SavedView.objects.select_related("owner").filter(Q(owner=user) | Q(shared=True))
     if hidden := hidden_now().names:
         owners = hidden_from_each(User.objects.filter(views__shared=True).distinct())
         see_more = [pk for pk, theirs in owners.items() if pk != user.pk and hidden - theirs.names]
         seen = seen.exclude(owner__in=see_more)
-    return seen.order_by("name", "pk")[: OWN_AT_MOST + SHARED_SHOWN]
+    return seen
 
 
 def default_of(user: User, views: Iterable[SavedView]) -> str:

@@ -6,6 +6,8 @@ from collections.abc import Collection, Iterable
 from audit.event_type import EventType
 
 OVERVIEW = "overview"
+SITE = "site"
+"""No topic of a page: the overview was touched by what speaks of no cluster."""
 PROGRESS = frozenset({EventType.CHECKPOINT_SAVED.value, EventType.CHECKPOINT_LOADED.value})
 """What a job that trains says again and again: lists of events show it where it is asked for."""
 QUIET = PROGRESS | {EventType.CLIENT.value, EventType.LEASE.value}
@@ -51,7 +53,8 @@ def seen_of(topics: Iterable[str], hidden: Collection[str]) -> frozenset[str]:
         return found
     seen = frozenset(topic for topic in found if _cluster_of(topic) not in hidden)
     of_clusters = {topic for topic in found if topic.startswith("cluster:")}
-    return seen - {OVERVIEW} if of_clusters and seen.isdisjoint(of_clusters) else seen
+    theirs_alone = of_clusters and seen.isdisjoint({*of_clusters, SITE})
+    return seen - {OVERVIEW} if theirs_alone else seen
 
 
 def _cluster_of(topic: str) -> str:
@@ -65,8 +68,7 @@ def topics_of_event(cluster: str, job_number: int | None, job_epoch: int | None,
         topics.add(job_topic(cluster, job_number, job_epoch))
     if event_type not in QUIET:
         topics.add(OVERVIEW)
-        if cluster:
-            topics.add(cluster_topic(cluster))
+        topics.add(cluster_topic(cluster) if cluster else SITE)
     if event_type in GATES and cluster:
         topics.add(gates_topic(cluster))
     return frozenset(topics)

@@ -201,7 +201,7 @@ class SiteSignatureForm(Form):
     def clean_cluster(self) -> Cluster | None:
         """One that is seen, or all where all are seen."""
         cluster: Cluster | None = self.cleaned_data["cluster"]
-        if cluster is None and hidden_now():
+        if cluster is None and hidden_now().keys:
             raise ValidationError(FOR_WHO_SEES_ALL)
         return cluster
 

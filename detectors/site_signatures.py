@@ -51,14 +51,14 @@ def disable(current: SiteSignature, note: str, actor: Actor, now: datetime) -> S
         raise Refused(f"'{current.name}' is disabled already.")
     if not note.strip():
         raise Refused("Say why it is disabled.")
-    if current.cluster_id is None and hidden_now():
-        raise Refused(str(FOR_WHO_SEES_ALL))
     row = SiteSignature.objects.get(pk=current.pk)
     row.pk, row.version, row.enabled, row.note = None, current.version + 1, False, note.strip()[:500]
     return _insert(row, "disabled", actor, now)
 
 
 def _insert(row: SiteSignature, what: str, actor: Actor, now: datetime) -> SiteSignature:
+    if row.cluster_id is None and hidden_now().keys:
+        raise Refused(str(FOR_WHO_SEES_ALL))
     row.created_at, row.created_by = now, actor.name[:150]
     row.confidence = float(row.confidence)
     try:

@@ -20,5 +20,5 @@ def forget(cluster: Cluster) -> None:
     verdicts.delete()
     Job.objects.filter(cluster=cluster).delete()
     if cluster.seen_by:
-        RemovedCluster.objects.create(name=cluster.name, seen_by=cluster.seen_by)
+        RemovedCluster.objects.update_or_create(name=cluster.name, defaults={"seen_by": cluster.seen_by})
     cluster.delete()

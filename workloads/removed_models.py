@@ -22,7 +22,7 @@ def name_mistakes(name: str, is_new: bool) -> dict[str, str]:
     """What is wrong with the name of a cluster: the trail of one that was removed would become its own."""
     if is_new and RemovedCluster.objects.filter(name=name).exists():
         return {
-            "name": "A cluster of this name was removed and was for some groups alone; take another name, or have "
-            "`manage.py seen_by` open its trail first."
+            "name": "A cluster of this name was removed and was for some groups alone; take another name, or open "
+            f"its trail to everybody first: manage.py seen_by {name} --everybody."
         }
     return {}

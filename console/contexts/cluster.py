@@ -18,7 +18,7 @@ MAY_PAUSE = MAY_EXCLUDE
 def cluster_table(asked: Asked) -> Context:
     """The clusters, each with how it stands."""
     wanted = read_clusters_wanted(QueryDict(asked.query))
-    return {"lines": cluster_list(wanted, asked.now), "wanted": wanted, "partly": bool(hidden_now())}
+    return {"lines": cluster_list(wanted, asked.now), "wanted": wanted, "partly": bool(hidden_now().keys)}
 
 
 def cluster_health(asked: Asked) -> Context:

@@ -19,7 +19,7 @@ MAY_HOLD = "advisor_api.approve_advice"
 
 def at_a_glance(asked: Asked) -> Context:
     """How many jobs are in which trouble, and what failures cost today."""
-    return {"counts": counts_of(asked.now), "lost": lost_today(asked.now), "partly": bool(hidden_now())}
+    return {"counts": counts_of(asked.now), "lost": lost_today(asked.now), "partly": bool(hidden_now().keys)}
 
 
 def coming_steps(asked: Asked) -> Context:

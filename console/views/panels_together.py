@@ -23,7 +23,7 @@ from django.views.decorators.http import require_safe
 
 from audit.in_sight import Hidden, hidden_now, without
 from console.asking import Asked, Scope, key_of, version_of
-from console.rights import MARK
+from console.rights import MARK, mark_of
 from console.views import sharing
 from console.views.asked import person_of, rights_of
 from console.views.panel import VersionOf, body_of, panel
@@ -46,7 +46,7 @@ def panels_together(request: HttpRequest) -> HttpResponse:
     now = timezone.now().timestamp()
     earliest = _earliest(request.GET.get("after", ""), now)
     known = request.headers.get("If-None-Match", "")[:KNOWN_AT_MOST]
-    request.rights, hidden = _rights(request, now)  # type: ignore[attr-defined]
+    request.rights, hidden, mark = _rights(request, now)  # type: ignore[attr-defined]
     key = "\n".join(addresses), known, rights_of(request), hidden.names, get_language() or ""
     try:
         with without(lambda: hidden):
@@ -55,6 +55,7 @@ def panels_together(request: HttpRequest) -> HttpResponse:
         return HttpResponse(_("One of these is no panel."), status=400, content_type="text/plain")
     answer = HttpResponse(said, content_type="application/json") if said else HttpResponse(status=304)
     answer.headers["Cache-Control"] = "private, no-cache"  # stays English: a header
+    answer.headers["Rekindle-Rights"] = mark  # stays English: a header
     patch_vary_headers(answer, ["Cookie"])
     return answer
 
@@ -96,12 +97,16 @@ def _versions(earliest: float) -> VersionOf:
     return version
 
 
-def _rights(request: HttpRequest, now: float) -> tuple[frozenset[str], Hidden]:
+def _rights(request: HttpRequest, now: float) -> tuple[frozenset[str], Hidden, str]:
     """What this person's panels depend on, looked up every few seconds; at once for a mark that is new."""
     person = person_of(request)
     mark = request.GET.get("rights", "")
     key = person.pk, person.password, mark if MARK.fullmatch(mark) else ""
-    return sharing.rights.get(key, now - sharing.RIGHTS_SECONDS, now, lambda: (rights_of(request), hidden_now()))
+    return sharing.rights.get(key, now - sharing.RIGHTS_SECONDS, now, lambda: _looked_up(request))
+
+
+def _looked_up(request: HttpRequest) -> tuple[frozenset[str], Hidden, str]:
+    return rights_of(request), hidden_now(), mark_of(person_of(request))
 
 
 def _asked_for(request: HttpRequest, address: str) -> tuple[HttpRequest, dict[str, Any]]:

@@ -16,7 +16,7 @@ from advisor_api.refusals import Refusal
 from console.answering import status_of
 from console.job_wanted import chips, read_wanted
 from console.models import SavedView
-from console.saved_views import change, forget, keep, views_for
+from console.saved_views import change, forget, keep, views_for, views_seen_by
 from console.view_forms import ChangeForm, ViewForm
 from console.views.asked import person_of
 
@@ -58,7 +58,7 @@ def new(request: HttpRequest) -> HttpResponse:
 @login_required
 def change_one(request: HttpRequest, view: int) -> HttpResponse:
     """GET: what can be changed. POST: it is (400 unusable, 409 when somebody was first)."""
-    found = SavedView.objects.select_related("owner").filter(pk=view).first()
+    found = views_seen_by(person_of(request)).filter(pk=view).first()
     if found is None or not _may_change(request, found):
         raise Http404(_("There is no such view of yours."))
     may_share = _may_share(request) or found.shared

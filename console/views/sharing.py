@@ -62,8 +62,8 @@ class Shared(Generic[Key, Value]):
 
 
 versions: Shared[VersionKey, str] = Shared()
-rights: Shared[tuple[int, str, str], tuple[frozenset[str], Hidden]] = Shared()
-"""What a person may do, and what he does not see."""
+rights: Shared[tuple[int, str, str], tuple[frozenset[str], Hidden, str]] = Shared()
+"""What a person may do, what he does not see, and the mark of both."""
 answers: Shared[tuple[str, str, frozenset[str], frozenset[str], str], str] = Shared(ANSWERS_KEPT)
 """The JSON of whole answers, by addresses asked for, tags known, rights, what is hidden, language: hundreds see the
 same page."""

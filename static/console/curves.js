@@ -354,6 +354,13 @@
   host.append(bar());
   panel.before(host);
   panel.addEventListener("panel:changed", begin);
+  panel.addEventListener("panel:gone", () => { // nothing of it is kept
+    turn += 1;
+    charts.forEach((chart) => chart.destroy());
+    [data, axis, etag, charts] = [null, null, "", []];
+    host.hidden = true;
+    panel.classList.remove("drawn");
+  });
   document.addEventListener("stretch", (event) => {
     const { from, to } = event.detail;
     zoom = from === null && to === null ? null : { from, to };

@@ -77,6 +77,8 @@
       });
       if (answer.status === 401) { signedOut(); return; }
       if (answer.status !== 200 && answer.status !== 304) throw new Error(`the panels answer ${answer.status}`);
+      const mark = answer.headers.get("Rekindle-Rights"); // with a socket its frames tell it
+      if (!live && mark && mark !== rights) mayOther(mark);
       const said = answer.status === 200 ? await answer.json() : {};
       const at = new Date(answer.headers.get("Date") || Date.now() + skew);
       wanted.forEach((panel) => seen(panel, said[panel.dataset.address], at));
@@ -93,7 +95,11 @@
 
   function seen(panel, fresh, at) {
     if (fresh && !fresh.html && !fresh.etag) { // gone: what is shown is the last that was known
-      if (shut) panel.textContent = gettext("This is not there any more, or no longer for you to see.");
+      if (shut) {
+        panel.textContent = gettext("This is not there any more, or no longer for you to see.");
+        delete panel.dataset.etag; // given back, it comes again
+        panel.dispatchEvent(new CustomEvent("panel:gone"));
+      }
       return;
     }
     if (fresh) {

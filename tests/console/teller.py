@@ -32,7 +32,7 @@ def main() -> None:  # noqa: C901  # a verb each
     from tests.console.everything import make_everything
     from tests.console.incident_rows import tell_of_incidents
     from tests.console.long_names import name_at_length
-    from workloads.models import Attempt
+    from workloads.models import Attempt, Cluster
 
     call_command("migrate", verbosity=0)
     sample.cast()
@@ -57,6 +57,8 @@ def main() -> None:  # noqa: C901  # a verb each
             names = ["approve_advice", "switch_mode"] if verb == "allow" else []
             may = Permission.objects.filter(codename__in=names)
             User.objects.get(username=rest).user_permissions.set(may)
+        elif verb in {"hide", "show"}:  # the cluster demo, from and to everybody who is no superuser
+            Cluster.objects.filter(name="demo").update(seen_by=["nobody's"] if verb == "hide" else [])
         elif verb == "everything":
             make_everything(now)
         elif verb == "long_names":

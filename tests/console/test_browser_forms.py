@@ -11,6 +11,7 @@ from tests.console.browsing import EVERYBODY, Door, Site, live
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(180)]
 SOON = 8000
+POLLED = 60_000  # a page without a socket asks every 15 s
 SWITCH = re.compile("Switch to .* mode")
 REASON = "Reason, for the audit trail"
 
@@ -237,3 +238,31 @@ def test_a_page_that_sends_much_is_cut_off_at_the_door(addresses: dict[str, str]
         })"""
     )
     assert code == 1009
+
+
+@pytest.mark.parametrize("with_socket", [True, False], ids=["with its socket", "by polling"])
+def test_a_cluster_that_is_hidden_leaves_an_open_page_and_comes_back(
+    site: Site, enter: Door, with_socket: bool
+) -> None:
+    enter.expect_complaints_about("404")
+    page = enter("viewer")
+    if not with_socket:
+        page.add_init_script("window.WebSocket = function () { throw new Error('none'); };")
+    page.goto("/jobs/demo/4711/0")
+    if with_socket:
+        live(page)
+    panels = page.locator(".panel [data-address]")
+    expect(page.locator("#panel-job_summary")).to_contain_text("4711")
+    expect(page.locator(".curves-live")).to_be_visible()
+    site.tell("hide")
+    try:
+        expect(page.locator("#rights-news")).to_contain_text("What you may see", timeout=POLLED)
+        for panel in panels.all():
+            expect(panel).to_have_text("This is not there any more, or no longer for you to see.", timeout=POLLED)
+        expect(page.locator(".curves-live")).to_be_hidden()
+        anew = page.context.new_page().goto("/jobs/demo/4711/0")
+        assert anew and anew.status == 404
+    finally:
+        site.tell("show")
+    expect(page.locator("#panel-job_summary")).to_contain_text("4711", timeout=POLLED)
+    expect(page.locator(".curves-live")).to_be_visible(timeout=POLLED)

@@ -169,6 +169,7 @@ def test_what_one_may_see_is_not_what_another_gets(hidden: Sample, outside: Clie
 
 def test_what_is_asked_together_of_a_hidden_job_is_as_if_it_were_gone(hidden: Sample, outside: Client) -> None:
     asked = "/panels?of=/panels/job_summary/demo/4711/0&of=/panels/cluster_health/demo"
+    assert re.fullmatch("[0-9a-f]{16}", outside.get(asked)["Rekindle-Rights"])
     assert outside.get(asked).json() == {
         "/panels/job_summary/demo/4711/0": {},
         "/panels/cluster_health/demo": {},
@@ -336,6 +337,16 @@ def test_views_of_people_who_see_more_are_not_shared(hidden: Sample, outside: Cl
     assert "Told by more" in content(browser(person("another", "Physics")).get(reverse("views")))
 
 
+def test_views_of_people_who_see_more_are_not_there_by_number_either(hidden: Sample, now: datetime) -> None:
+    views = {"query": "?q=secret-word", "shared": True, "created_at": now}
+    view = SavedView.objects.create(owner=person("member", "Physics"), name="Told by more", **views)
+    client = browser(person("outside"))  # who may change what others share
+    address = reverse("view", args=[view.pk])
+    assert client.get(address).status_code == 404
+    assert client.post(address, {"deed": "delete", "revision": "1"}).status_code == 404
+    assert browser(person("another", "Physics")).get(address).status_code == 200
+
+
 def test_the_catalogue_of_a_process_is_everybodys(hidden: Sample, now: datetime) -> None:
     """Whoever makes it be read, it holds the signatures of hidden clusters too: workers match with it."""
     stored = signature()
@@ -351,12 +362,23 @@ def test_the_catalogue_of_a_process_is_everybodys(hidden: Sample, now: datetime)
     assert "site.quench" in {one.id for one in inside.of(hidden.cluster.pk).signatures}
 
 
-def test_the_trail_of_a_removed_cluster_stays_hidden(hidden: Sample, outside: Client) -> None:
+def test_the_trail_of_a_removed_cluster_stays_hidden(hidden: Sample, outside: Client, now: datetime) -> None:
     wanted = traces(hidden)
+    token = ApiToken.objects.create(name="of demo", digest="0" * 64, role="viewer", created_at=now, expires_at=now)
+    token.clusters.set([hidden.cluster])
     with transaction.atomic():
         forget(Cluster.objects.get(name="demo"))
-    for address in ("/audit", "/audit?cluster=demo", "/audit?job=4711", "/", "/v1/trail:export?format=csv"):
+    assert "of demo" not in content(outside.get(reverse("admin:advisor_api_apitoken_changelist")))
+    root = browser(User.objects.create_superuser("root of all"))
+    panels = "/panels?of=/panels/newest_events&of=/panels/audit_events"
+    addresses = ("/audit?cluster=demo", "/audit", "/audit?job=4711", "/", panels, "/v1/trail:export?format=csv")
+    told = [address for address in addresses if found_in(root.get(address), wanted, address)]
+    assert len(told) >= 3  # and is kept for who sees as much
+    for address in addresses:
         assert not found_in(outside.get(address), wanted, address), address
+    assert "for other groups" not in content(outside.get("/")), "of what is there everything is seen"
+    with without(lambda: hidden_from(person("other"))):  # so what holds for all may be set
+        establish(Place(), {}, "n", actor=Actor(ActorKind.PERSON, "other"), now=now)
     with pytest.raises(ValidationError, match="take another name"):
         Cluster(name="demo").full_clean()
     call_command("seen_by", "demo", "--everybody", stdout=StringIO())

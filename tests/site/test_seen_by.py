@@ -151,7 +151,10 @@ class TestCommand:
         with pytest.raises(CommandError, match="can only be opened to --everybody"):
             said("alpha", "Physics")
         assert said("alpha", "--everybody") == "alpha was removed; its trail is seen by whoever may sign in.\n"
-        assert "showed cluster alpha to everybody who may sign in" in AuditEvent.objects.filter(cluster="alpha").last().sentence
+        assert (
+            "showed cluster alpha to everybody who may sign in"
+            in AuditEvent.objects.filter(cluster="alpha").last().sentence
+        )
         assert hidden_from(reader) == NOTHING
         call_command("cluster", "add", "alpha", stdout=StringIO())
 
@@ -240,6 +243,7 @@ class TestGaining:
         ({OVERVIEW, "cluster:a"}, set()),
         ({OVERVIEW, "cluster:a", "cluster:b"}, {OVERVIEW, "cluster:b"}),
         ({OVERVIEW}, {OVERVIEW}),
+        ({OVERVIEW, "site", "cluster:a"}, {OVERVIEW, "site"}),
         ({"job:a/1/0", "gates:a", "job:b/1/0"}, {"job:b/1/0"}),
         (set(), set()),
     ],

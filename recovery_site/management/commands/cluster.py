@@ -210,7 +210,9 @@ class Command(BaseCommand):
         with transaction.atomic():
             _tell(cluster, "removed the cluster")
             forget(cluster)
-        self.stdout.write(f"{options['name']} is forgotten; its trail is kept.")
+        named = ", ".join(cluster.seen_by)
+        whose = f" for members of {named} alone (`seen_by {cluster.name}`)" if named else ""
+        self.stdout.write(f"{options['name']} is forgotten; its trail is kept{whose}.")
 
 
 def _transport(options: dict[str, Any]) -> str:

@@ -22,12 +22,17 @@ from workloads.seen_by import open_trail, set_seen_by
 class Command(BaseCommand):
     """Without groups and without `--everybody` it only says who sees the cluster."""
 
-    help = "Say which groups alone see a cluster and what runs on it (or --everybody), or look who does."
+    help = (
+        "Say which groups alone see a cluster and what runs on it, in the place of those that were said before, or "
+        "--everybody. With neither: who sees it now. Of a cluster that was removed: who sees its trail."
+    )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         """The cluster and the groups."""
-        parser.add_argument("cluster")
-        parser.add_argument("group", nargs="*", help="its members alone see it, and superusers; may be repeated")
+        parser.add_argument("cluster", help="its name")
+        parser.add_argument(
+            "group", nargs="*", help="members of these alone see it, and superusers; quote a name with blanks"
+        )
         parser.add_argument("--everybody", action="store_true", help="whoever may sign in sees it")
 
     def handle(self, *_args: Any, **options: Any) -> None:
@@ -37,7 +42,7 @@ class Command(BaseCommand):
             raise CommandError("Either groups or --everybody.")
         cluster = Cluster.objects.filter(name=options["cluster"]).first()
         removed = RemovedCluster.objects.filter(name=options["cluster"]).first()
-        if removed is not None:
+        if removed is not None and cluster is None:
             self._removed(removed, groups, everybody)
             return
         if cluster is None:
