@@ -204,7 +204,7 @@ class TestTokens:
     def test_a_name_twice_is_refused(self, admin: Client, cluster: Cluster) -> None:
         self.make(admin, cluster)
         form = {"name": "ctl", "role": "viewer", "clusters": [cluster.pk], "days": "30"}
-        assert "already exists" in admin.post(f"{ROOT}/apitoken/add/", form).content.decode()
+        assert "There is a token of this name already" in admin.post(f"{ROOT}/apitoken/add/", form).content.decode()
 
     def test_too_long_a_life_is_refused(self, admin: Client, cluster: Cluster) -> None:
         form = {"name": "ctl", "role": "viewer", "clusters": [cluster.pk], "days": "4000"}
