@@ -212,9 +212,9 @@ def test_the_number_of_queries_does_not_grow_with_the_rows(
     bounds = {
         "overview": 39,
         "jobs": 15,
-        "job": 54,
-        "cluster": 30,
-        "approvals": 11,
+        "job": 55,
+        "cluster": 31,
+        "approvals": 12,
         "incidents": 15,
         "log copy": 15,
     }
