@@ -7,7 +7,7 @@ import pytest
 from audit.event_type import EventType
 from audit.models import AuditEvent
 from console.changes import DOUBT, WINDOW_IDS, Watcher, catch_up
-from console.topics import is_topic, job_topic, topics_of_event
+from console.topics import SITE, is_topic, job_topic, topics_of_event
 from tests.console.sample import Sample
 from workloads.models import Attempt, Cluster
 
@@ -42,7 +42,7 @@ def test_topics_of_an_event(kind: EventType, job: bool, topics: set[str]) -> Non
 
 
 def test_an_event_of_the_site_touches_the_overview_only() -> None:
-    assert topics_of_event("", None, None, EventType.SIGN_IN.value) == {"overview"}
+    assert topics_of_event("", None, None, EventType.SIGN_IN.value) == {"overview", SITE}
 
 
 @pytest.mark.parametrize(
@@ -54,6 +54,7 @@ def test_an_event_of_the_site_touches_the_overview_only() -> None:
         (JOB, True),
         ("", False),
         ("wake", False),
+        (SITE, False),
         ("cluster:", False),
         ("cluster:../x", False),
         ("job:demo/4711", False),
@@ -154,7 +155,7 @@ def test_who_was_away_for_long_is_told_everything(
     rows: Sample, now: datetime, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("console.changes.EVENTS_AT_MOST", 5)
-    assert catch_up(WANTED, 0, now + timedelta(hours=1)).topics == WANTED
+    assert catch_up(WANTED, 0, now + timedelta(hours=1)).topics == WANTED | {SITE}
 
 
 def test_progress_while_the_page_was_made_is_told(rows: Sample, now: datetime) -> None:
