@@ -19,11 +19,12 @@ from advisor_api.notifying.deliveries import send_again, send_test
 from advisor_api.refusals import Refusal
 from audit.actor_kind import ActorKind
 from audit.event_type import EventType
-from audit.in_sight import FOR_WHO_SEES_ALL, hidden_now
+from audit.in_sight import hidden_now
 from audit.level import Level
 from audit.read_only import AdminPage
 from audit.trail import Actor, Entry, Subject, record
 from workloads.models import Cluster
+from workloads.seen_by import seen_or_all
 
 if TYPE_CHECKING:
     Form = ModelForm[NotificationRoute]
@@ -43,10 +44,7 @@ class RouteForm(Form):
 
     def clean_cluster(self) -> Cluster | None:
         """One that is seen, or all where all are seen."""
-        cluster: Cluster | None = self.cleaned_data["cluster"]
-        if cluster is None and hidden_now().keys:
-            raise ValidationError(FOR_WHO_SEES_ALL)
-        return cluster
+        return seen_or_all(self.cleaned_data["cluster"])
 
 
 @admin.register(NotificationRoute)

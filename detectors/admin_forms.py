@@ -12,7 +12,6 @@ from django.utils.text import format_lazy
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from audit.in_sight import FOR_WHO_SEES_ALL, hidden_now
 from detectors.catalogue import entries, site
 from detectors.catalogue.entries import CatalogueError, Signature
 from detectors.catalogue.kind import AnomalyKind
@@ -20,6 +19,7 @@ from detectors.models import SiteSignature
 from detectors.previewing import SLOWEST, UPLOAD_LIMIT, slowest_seconds
 from detectors.site_signatures import checked
 from workloads.models import Cluster
+from workloads.seen_by import seen_or_all
 
 if TYPE_CHECKING:
     Form = forms.ModelForm[SiteSignature]
@@ -200,10 +200,7 @@ class SiteSignatureForm(Form):
 
     def clean_cluster(self) -> Cluster | None:
         """One that is seen, or all where all are seen."""
-        cluster: Cluster | None = self.cleaned_data["cluster"]
-        if cluster is None and hidden_now().keys:
-            raise ValidationError(FOR_WHO_SEES_ALL)
-        return cluster
+        return seen_or_all(self.cleaned_data["cluster"])
 
     def clean_pattern(self) -> str:
         """Safe to run on every line."""

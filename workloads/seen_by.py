@@ -9,10 +9,11 @@ from collections.abc import Collection
 from datetime import datetime
 
 from django.contrib.auth.models import AbstractBaseUser, AnonymousUser, Group, User
+from django.core.exceptions import ValidationError
 from django.db.models import Value
 
 from audit.event_type import EventType
-from audit.in_sight import NOTHING, Hidden
+from audit.in_sight import FOR_WHO_SEES_ALL, NOTHING, Hidden, hidden_now
 from audit.level import Level
 from audit.trail import Actor, Entry, Subject, record
 from workloads.models import Cluster
@@ -37,6 +38,13 @@ def hidden_from_each(people: Collection[User]) -> dict[int, Hidden]:
     for pk, name in Group.objects.filter(user__in=asking).values_list("user", "name"):
         held[pk].add(name)
     return found | {pk: _hidden(closed, held[pk]) for pk in asking}
+
+
+def seen_or_all(cluster: Cluster | None) -> Cluster | None:
+    """What a form speaks of: a cluster, or all; `ValidationError` for all, where some are hidden."""
+    if cluster is None and hidden_now().keys:
+        raise ValidationError(FOR_WHO_SEES_ALL)
+    return cluster
 
 
 def would_see(person: User, seen_by: Collection[str]) -> bool:

@@ -1,6 +1,5 @@
 """`manage.py policy`: lists, shows, compares, exports, imports, activates and withdraws policies."""
 
-import getpass
 import sys
 from argparse import ArgumentParser
 from pathlib import Path
@@ -25,8 +24,7 @@ from advisor_api.policy.comparing import differences
 from advisor_api.policy.text import MOST_BYTES, read, write
 from advisor_api.policy.values import BadPolicy
 from advisor_api.refusals import Refusal
-from audit.actor_kind import ActorKind
-from audit.trail import Actor
+from audit.command_line import shell_actor
 
 LISTED = 200  # newest versions
 
@@ -107,21 +105,21 @@ class Command(BaseCommand):
         text = read(_bytes(options["file"]))
         place, now = find_place(text.cluster, text.partition, text.user), timezone.now()
         with transaction.atomic():
-            version = add_version(place, text.values, text.note, actor=_actor(), now=now)
+            version = add_version(place, text.values, text.note, actor=shell_actor(), now=now)
             if options["activate"]:
-                activate(version, standing(place)[0], options["reason"], actor=_actor(), now=now)
+                activate(version, standing(place)[0], options["reason"], actor=shell_actor(), now=now)
         state = "active" if options["activate"] else "not active yet"
         self.stdout.write(f"Policy {version.pk} of {place} was added; it is {state}.")
 
     def _activate(self, options: dict[str, Any]) -> None:
         version = find_version(options["version"])
         place = place_of(version)
-        activate(version, standing(place)[0], options["reason"], actor=_actor(), now=timezone.now())
+        activate(version, standing(place)[0], options["reason"], actor=shell_actor(), now=timezone.now())
         self.stdout.write(f"Policy {version.pk} of {place} is active now.")
 
     def _withdraw(self, options: dict[str, Any]) -> None:
         place = _asked(options)
-        withdraw_policy(place, standing(place)[0], options["reason"], actor=_actor(), now=timezone.now())
+        withdraw_policy(place, standing(place)[0], options["reason"], actor=shell_actor(), now=timezone.now())
         self.stdout.write(f"No policy of {place} is active any more; the levels below hold.")
 
 
@@ -148,7 +146,3 @@ def _bytes(file: str) -> bytes:
 def _quiet(text: str) -> str:
     """One line without characters that act on a terminal."""
     return "".join(char if char.isprintable() else " " for char in text)
-
-
-def _actor() -> Actor:
-    return Actor(ActorKind.PERSON, f"{getpass.getuser()} (command line)")

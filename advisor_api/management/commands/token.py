@@ -1,6 +1,5 @@
 """`manage.py token`: makes, lists, replaces and takes back API tokens."""
 
-import getpass
 from argparse import ArgumentParser, ArgumentTypeError
 from datetime import timedelta
 from typing import Any
@@ -13,8 +12,7 @@ from advisor_api.models import ApiToken
 from advisor_api.refusals import Refusal
 from advisor_api.token_role import TokenRole
 from advisor_api.tokens import LIFETIME, LONGEST, issue, revoke, rotate
-from audit.actor_kind import ActorKind
-from audit.trail import Actor
+from audit.command_line import shell_actor
 from workloads.models import Cluster
 
 OVERLAP_HOURS = 24
@@ -53,7 +51,7 @@ class Command(BaseCommand):
             raise CommandError(f"There is no cluster {', '.join(missing)}.")
         lifetime = timedelta(days=options["days"])
         role = TokenRole(options["role"])
-        secret = issue(options["name"], role, clusters, now=timezone.now(), actor=_actor(), lifetime=lifetime)
+        secret = issue(options["name"], role, clusters, now=timezone.now(), actor=shell_actor(), lifetime=lifetime)
         self.stdout.write(secret)
 
     def _list(self, _options: dict[str, Any]) -> None:
@@ -70,10 +68,10 @@ class Command(BaseCommand):
 
     def _rotate(self, options: dict[str, Any]) -> None:
         overlap = timedelta(hours=options["overlap_hours"])
-        self.stdout.write(rotate(_named(options["name"]), overlap=overlap, now=timezone.now(), actor=_actor()))
+        self.stdout.write(rotate(_named(options["name"]), overlap=overlap, now=timezone.now(), actor=shell_actor()))
 
     def _revoke(self, options: dict[str, Any]) -> None:
-        revoke(_named(options["name"]), now=timezone.now(), actor=_actor())
+        revoke(_named(options["name"]), now=timezone.now(), actor=shell_actor())
         self.stdout.write(f"The token {options['name']!r} was revoked.")
 
 
@@ -98,7 +96,3 @@ def _named(name: str) -> ApiToken:
     if token is None:
         raise CommandError(f"There is no token {name!r}.")
     return token
-
-
-def _actor() -> Actor:
-    return Actor(ActorKind.PERSON, f"{getpass.getuser()} (command line)")

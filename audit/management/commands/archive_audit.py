@@ -1,6 +1,5 @@
 """`manage.py archive_audit FOLDER`: how does the old part of the trail leave the database, and stay proved?"""
 
-import getpass
 from argparse import ArgumentParser
 from datetime import timedelta
 from pathlib import Path
@@ -11,11 +10,10 @@ from django.core.management.base import BaseCommand, CommandError
 from django.db import DatabaseError, connection
 from django.utils import timezone
 
-from audit.actor_kind import ActorKind
 from audit.archiving import Archive, Refused, alone, archive_next
+from audit.command_line import shell_actor
 from audit.grants import more_than_archiving
 from audit.signing import BadKey, kept_key
-from audit.trail import Actor
 from audit.verifying import chains
 
 ACCOUNT = "use the account of audit_grants --archive, or say --any-account if it is meant"
@@ -52,7 +50,7 @@ class Command(BaseCommand):
         if not options["any_account"]:
             _check_account()
         until = timezone.now() - timedelta(days=_days(options["keep_days"]))
-        actor = Actor(ActorKind.PERSON, f"{getpass.getuser()} (command line)")
+        actor = shell_actor()
         names = chains() if options["cluster"] is None else [options["cluster"]]
         refused = 0
         try:

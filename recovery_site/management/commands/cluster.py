@@ -1,6 +1,5 @@
 """`manage.py cluster`: add, look at, switch, pause and remove clusters without a browser."""
 
-import getpass
 import time
 from argparse import ArgumentParser
 from datetime import timedelta
@@ -15,10 +14,10 @@ from django.utils import timezone
 from advisor_api.pausing import active_pauses, end_pause, pause
 from advisor_api.refusals import Refusal
 from advisor_api.switching import switch_mode
-from audit.actor_kind import ActorKind
+from audit.command_line import shell_actor
 from audit.event_type import EventType
 from audit.level import Level
-from audit.trail import Actor, Entry, record
+from audit.trail import Entry, record
 from detectors.signal_looking import look_at_source
 from detectors.signals.grade import Grade
 from recovery_site.forgetting import forget
@@ -177,7 +176,7 @@ class Command(BaseCommand):
                 Cluster.objects.filter(pk=cluster.pk).update(acknowledge_scheduler_actions=True)
                 _tell(cluster, "acknowledged that Rekindle may change jobs of this scheduler")
             if not (news and mode == cluster.mode):  # else only the acknowledgement was missing
-                switch_mode(cluster, mode, cluster.mode_version, options["reason"], _actor(), timezone.now())
+                switch_mode(cluster, mode, cluster.mode_version, options["reason"], shell_actor(), timezone.now())
         self.stdout.write(f"{cluster.name} is in mode {cluster.mode}.")
         if mode is not Mode.MONITOR and not (news or cluster.acknowledge_scheduler_actions):
             self.stdout.write(
@@ -192,13 +191,13 @@ class Command(BaseCommand):
         if not 1 <= len(options["reason"].strip()) <= 1000:
             raise CommandError("Say in 1 to 1000 characters why: the reason stands in the trail.")
         until = now + timedelta(minutes=options["minutes"])
-        pause(cluster, "cluster", "", reason=options["reason"], until=until, actor=_actor(), now=now)
+        pause(cluster, "cluster", "", reason=options["reason"], until=until, actor=shell_actor(), now=now)
         self.stdout.write(f"Nothing is done on {cluster.name} until {until:%Y-%m-%d %H:%M} UTC.")
 
     def _resume(self, options: dict[str, Any]) -> None:
         cluster, now = Cluster.objects.get(name=options["name"]), timezone.now()
         rows = active_pauses(cluster, now).filter(scope="cluster")
-        ended = [end_pause(row, _actor(), now) for row in rows]
+        ended = [end_pause(row, shell_actor(), now) for row in rows]
         self.stdout.write(f"{cluster.name} {'is no longer paused' if ended else 'was not paused'}.")
 
     def _remove(self, options: dict[str, Any]) -> None:
@@ -224,12 +223,8 @@ def _transport(options: dict[str, Any]) -> str:
     return "ssh" if options["ssh"] else "local"
 
 
-def _actor() -> Actor:
-    return Actor(ActorKind.PERSON, f"{getpass.getuser()} (command line)")
-
-
 def _tell(cluster: Cluster, what: str) -> None:
-    actor = _actor()
+    actor = shell_actor()
     entry = Entry(
         type=EventType.CONFIGURATION,
         subject=subject_of_cluster(cluster),

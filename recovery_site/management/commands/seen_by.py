@@ -1,6 +1,5 @@
 """`manage.py seen_by`: say which groups of people see a cluster, or look who does."""
 
-import getpass
 from argparse import ArgumentParser
 from typing import Any
 
@@ -12,8 +11,7 @@ from django.utils import timezone
 
 from advisor_api.models import ApiToken
 from advisor_api.notification_models import NotificationRoute
-from audit.actor_kind import ActorKind
-from audit.trail import Actor
+from audit.command_line import shell_actor
 from workloads.models import Cluster
 from workloads.removed_models import RemovedCluster
 from workloads.seen_by import open_trail, set_seen_by
@@ -53,7 +51,7 @@ class Command(BaseCommand):
             raise CommandError(f"There is no group {', '.join(map(repr, unknown))}; there are: {known}.")
         if (groups or everybody) and {*groups} != {*cluster.seen_by}:
             with transaction.atomic():
-                set_seen_by(cluster, {*groups}, _actor(), timezone.now())
+                set_seen_by(cluster, {*groups}, shell_actor(), timezone.now())
         named = ", ".join(cluster.seen_by)
         whom = f"members of {named} and superusers" if named else "whoever may sign in"
         self.stdout.write(f"{cluster.name} is seen by {whom}.")
@@ -65,7 +63,7 @@ class Command(BaseCommand):
             raise CommandError(f"{removed.name} was removed; its trail can only be opened to --everybody.")
         if everybody:
             with transaction.atomic():
-                open_trail(removed, _actor(), timezone.now())
+                open_trail(removed, shell_actor(), timezone.now())
         whom = "whoever may sign in" if everybody else f"members of {', '.join(removed.seen_by)} and superusers"
         self.stdout.write(f"{removed.name} was removed; its trail is seen by {whom}.")
 
@@ -76,7 +74,3 @@ class Command(BaseCommand):
         for what, names in (("tokens of the API", tokens), ("notification routes", routes)):
             if told := ", ".join(names.order_by("name").values_list("name", flat=True)):
                 self.stdout.write(f"Look at the {what} that reach it, whoever has them: {told}.")
-
-
-def _actor() -> Actor:
-    return Actor(ActorKind.PERSON, f"{getpass.getuser()} (command line)")
