@@ -6,9 +6,11 @@ from itertools import product
 
 LARGEST = 65536  # names; more nodes than that were never in one cluster
 NOTHING = frozenset({"", "(null)", "None assigned", "n/a", "N/A"})
-NODE_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,252}\Z")
+NAME_LONGEST = 253  # characters of one name
+NODE_NAME = re.compile(rf"[A-Za-z0-9_][A-Za-z0-9_.-]{{0,{NAME_LONGEST - 1}}}\Z")
 LONGEST = 1 << 20  # characters of one expression
 
+_SIGN = re.compile(r"[\[\],]")
 _PART = re.compile(r"([^\[\],\s]*)(?:\[([^\[\]]*)\])?")
 _SPAN = re.compile(r"(\d{1,18})(?:-(\d{1,18}))?\Z", re.ASCII)
 
@@ -57,13 +59,16 @@ def _words(text: str) -> Iterator[str]:
     """Split at commas outside brackets."""
     depth = 0
     start = 0
-    for place, sign in enumerate(text):
-        depth += (sign == "[") - (sign == "]")
+    for found in _SIGN.finditer(text):
+        sign = found[0]
+        if sign == ",":
+            if not depth:
+                yield text[start : found.start()]
+                start = found.end()
+            continue
+        depth += 1 if sign == "[" else -1
         if depth not in (0, 1):
             raise ValueError(f"The list of nodes '{text[:80]}' has brackets that do not match.")
-        if sign == "," and not depth:
-            yield text[start:place]
-            start = place + 1
     if depth:
         raise ValueError(f"The list of nodes '{text[:80]}' has brackets that do not match.")
     yield text[start:]
@@ -76,7 +81,8 @@ def _expand_word(word: str, names: list[str], largest: int) -> None:
     place = 0
     while place < len(word):
         found = _PART.match(word, place)
-        if found is None or found.end() == place:
+        # Each part gives a name at least one character.
+        if found is None or found.end() == place or len(choices) == NAME_LONGEST:
             raise ValueError(f"'{word[:80]}' is no list of nodes.")
         head, inside = found.groups()
         room = (largest - len(names)) // total

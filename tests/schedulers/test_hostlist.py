@@ -43,6 +43,7 @@ def test_words_for_nothing_name_no_node(text):
         ("n1/../x", "is no name of a node"),
         ("é1", "is no name of a node"),
         ("n" * 300, "is no name of a node"),
+        ("n" + "[1]" * 300, "is no list of nodes"),
         ("n[0-65536]", "above the limit"),
         ("n[0-999999999999999999]", "above the limit"),
         ("a[0-255]b[0-255]c[0-1]", "above the limit"),
@@ -52,6 +53,10 @@ def test_words_for_nothing_name_no_node(text):
 def test_what_is_no_list_is_refused_with_a_sentence(text, sentence):
     with pytest.raises(ValueError, match=sentence):
         expand(text)
+
+
+def test_the_longest_name_may_be_made_of_single_digits():
+    assert expand("n" + "[1]" * 252) == ("n" + "1" * 252,)
 
 
 def test_the_limit_counts_all_words_together():

@@ -56,9 +56,9 @@ def _filled(start: str, filler: str) -> str:
 
 
 def seconds(work: Callable[[], object]) -> float:
-    """Processor time of the fastest of up to three runs: the machine may be busy with something else."""
+    """Processor time of the fastest of up to ten runs: what else the machine does slows its caches down as well."""
     fastest = 1e9
-    for _ in range(3):
+    for _ in range(10):
         start = time.process_time()
         work()
         fastest = min(fastest, time.process_time() - start)
