@@ -1,10 +1,7 @@
 """Doors to the whole trail of a cluster: a page by any filter, or all of it in lines."""
 
-from collections.abc import AsyncIterator, Iterator
-from typing import Any, ClassVar
+from typing import ClassVar
 
-from asgiref.sync import sync_to_async
-from django.core.handlers.asgi import ASGIRequest
 from django.http import StreamingHttpResponse
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import extend_schema
@@ -14,6 +11,7 @@ from rest_framework.response import Response
 from advisor_api.authentication import READERS, Roles
 from advisor_api.paging import binding, page_of, read_token
 from advisor_api.pseudonyms import pseudonyms_for
+from advisor_api.streaming import streamed
 from advisor_api.trail_export import FORMATS
 from advisor_api.trail_search import archived_before, order_of, search
 from advisor_api.views.door import Door, clock
@@ -22,7 +20,6 @@ from advisor_api.wire.errors import answers
 
 PAGING = {"cursor", "limit"}
 ARCHIVED = "X-Rekindle-Archived-Before"
-CHUNK = 64 * 1024  # characters sent at once
 
 
 class Trail(Door):
@@ -73,34 +70,6 @@ class TrailExport(Door):
         rows = search(cluster.name, trail.filters_of(asked)).filter(at__lt=now)
         content_type, lines_of = FORMATS[asked["fileFormat"]]
         lines = lines_of(rows, pseudonyms_for(cluster.name) if asked["pseudonyms"] else None)
-        content: Any = _chunks(lines)
-        if isinstance(request._request, ASGIRequest):  # which would collect all of them first
-            content = _one_after_the_other(content)
         headers = {} if (archived := archived_before(cluster.name)) is None else {ARCHIVED: archived.isoformat()}
         name = f"{cluster.name}-trail-{now:%Y%m%dT%H%M%SZ}.{asked['fileFormat']}"
-        return StreamingHttpResponse(
-            content,
-            content_type=content_type,
-            headers={
-                "Content-Disposition": f'attachment; filename="{name}"',
-                "X-Accel-Buffering": "no",
-                **headers,
-            },
-        )
-
-
-def _chunks(lines: Iterator[str]) -> Iterator[bytes]:
-    kept, length = [], 0
-    for line in lines:
-        kept.append(line)
-        length += len(line)
-        if length >= CHUNK:
-            yield "".join(kept).encode()
-            kept, length = [], 0
-    yield "".join(kept).encode()
-
-
-async def _one_after_the_other(chunks: Iterator[bytes]) -> AsyncIterator[bytes]:
-    take = sync_to_async(lambda: next(chunks, None))
-    while (chunk := await take()) is not None:
-        yield chunk
+        return streamed(request._request, lines, name, content_type, headers)

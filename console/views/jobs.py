@@ -8,10 +8,10 @@ from django.utils import timezone
 from django.views.decorators.http import require_safe
 
 from advisor_api.pseudonyms import Pseudonyms
+from advisor_api.streaming import streamed
 from console.job_export import job_lines
 from console.job_wanted import Shown, Wanted, chips, read_wanted
 from console.saved_views import default_of, named, views_for
-from console.streaming import streamed
 from console.views.asked import asked_of, page, person_of
 from workloads.models import Cluster
 from workloads.wish import Wish

@@ -1,6 +1,6 @@
 """How does a long text leave the site in pieces, under WSGI as under ASGI?"""
 
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Mapping
 from typing import Any
 
 from asgiref.sync import sync_to_async
@@ -10,8 +10,14 @@ from django.http import HttpRequest, StreamingHttpResponse
 CHUNK = 64 * 1024  # characters sent at once
 
 
-def streamed(request: HttpRequest, lines: Iterator[str], name: str, content_type: str) -> StreamingHttpResponse:
-    """The lines as a file of that name; only one piece of it is in memory."""
+def streamed(
+    request: HttpRequest,
+    lines: Iterator[str],
+    name: str,
+    content_type: str,
+    headers: Mapping[str, str] | None = None,
+) -> StreamingHttpResponse:
+    """The lines as a file of that name, with further headers; only one piece of it is in memory."""
     content: Any = _chunks(lines)
     if isinstance(request, ASGIRequest):  # which would collect all of them first
         content = _one_after_the_other(content)
@@ -20,7 +26,7 @@ def streamed(request: HttpRequest, lines: Iterator[str], name: str, content_type
     return StreamingHttpResponse(
         content,
         content_type=content_type,
-        headers={"Content-Disposition": sent_as, "X-Accel-Buffering": "no"},
+        headers={"Content-Disposition": sent_as, "X-Accel-Buffering": "no", **(headers or {})},
     )
 
 
