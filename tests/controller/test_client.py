@@ -20,7 +20,7 @@ from tests.controller.scripted import START
 
 @pytest.fixture
 def ask(server: Server, token_file: Path) -> Advisor:
-    return Advisor(server.url, "demo", token_file, seconds=1.0)
+    return Advisor(server.url, "demo", token_file, seconds=60.0)
 
 
 def test_the_cluster_with_its_gates(ask: Advisor, advisor: SmallAdvisor) -> None:
@@ -219,7 +219,10 @@ def test_strange_answers_are_no_answer(
 
 
 @pytest.mark.parametrize("part", ["before the status", "in the headers", "in the body"])
-def test_a_slow_answer_ends_at_the_limit(ask: Advisor, advisor: SmallAdvisor, part: str) -> None:
+def test_a_slow_answer_ends_at_the_limit(
+    server: Server, token_file: Path, advisor: SmallAdvisor, part: str
+) -> None:
+    ask = Advisor(server.url, "demo", token_file, seconds=1.0)
     tries: list[str] = []
 
     def drip(door: BaseHTTPRequestHandler) -> None:

@@ -21,7 +21,7 @@ from tests.controller.scripted import START, ScriptedClock, row
 
 @pytest.fixture
 def ask(server: Server, token_file: Path) -> Advisor:
-    return Advisor(server.url, "demo", token_file, seconds=2.0)
+    return Advisor(server.url, "demo", token_file, seconds=60.0)
 
 
 @pytest.mark.parametrize("token", ["\ud800", "x" * 513, "é", "a\nb", 7, ["x"]], ids=repr)

@@ -56,15 +56,21 @@ def _filled(start: str, filler: str) -> str:
 
 
 def seconds(work: Callable[[], object]) -> float:
-    """Processor time of the fastest of up to ten runs: what else the machine does slows its caches down as well."""
-    fastest = 1e9
-    for _ in range(10):
+    """Processor time of the fastest of several runs.
+
+    What else the machine does slows its caches and takes its processors: who is above the limit gets further tries,
+    ever more apart, for half a minute. Quiet, the slowest takes a fifth of the limit; what is quadratic never comes
+    below it.
+    """
+    fastest, pause, ends = 1e9, 0.001, time.monotonic() + 30
+    while True:
         start = time.process_time()
         work()
         fastest = min(fastest, time.process_time() - start)
-        if fastest <= LIMIT_SECONDS:
-            break
-    return fastest
+        if fastest <= LIMIT_SECONDS or time.monotonic() > ends:
+            return fastest
+        time.sleep(pause)
+        pause = min(2 * pause, 1.0)
 
 
 @pytest.mark.parametrize("entry", [*catalogue().signatures, *catalogue().lookalikes], ids=lambda entry: entry.id)
@@ -142,7 +148,7 @@ def test_a_whole_turn_over_hostile_lines_is_quick() -> None:
     lines = [_filled("", entry.example) for entry in catalogue().signatures]
     start = time.process_time()
     Watching().see(records(lines))
-    assert (time.process_time() - start) / len(lines) <= 2 * LIMIT_SECONDS
+    assert (time.process_time() - start) / len(lines) <= 2 * LIMIT_SECONDS  # 0.7 ms on a quiet machine
 
 
 MEASURE = """

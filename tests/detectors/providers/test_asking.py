@@ -32,7 +32,7 @@ def now() -> datetime:
 
 def make_provider(attempt: Attempt, address: str, **changes: Any) -> AttributionProvider:
     """A webhook of the attempt's cluster."""
-    values = {"name": "acme", "kind": "webhook", "address": address, "timeout_seconds": 1, **changes}
+    values = {"name": "acme", "kind": "webhook", "address": address, "timeout_seconds": 30, **changes}
     provider = AttributionProvider(cluster=attempt.job.cluster, **values)
     provider.full_clean()
     provider.save()
@@ -150,7 +150,7 @@ def test_what_is_no_answer_leaves_ours_and_is_told(attempt: Attempt, outside: Ou
 
 @pytest.mark.parametrize("mode", ["silent", "broken", "gone", "dripping"])
 def test_what_may_pass_is_tried_again_and_not_for_ever(attempt: Attempt, outside: Outside, mode: str) -> None:
-    make_provider(attempt, outside.at(mode))
+    make_provider(attempt, outside.at(mode), timeout_seconds=1 if mode in {"silent", "dripping"} else 30)
     at = now()
     judged(attempt, at)
     for pause in BACK_OFF:
@@ -213,7 +213,7 @@ def test_who_is_not_to_be_asked_any_more_is_not(attempt: Attempt, how: str) -> N
 
 
 def test_a_question_is_claimed_once_and_kept_once(attempt: Attempt) -> None:
-    make_provider(attempt, "http://127.0.0.1:1")
+    make_provider(attempt, "http://127.0.0.1:1", timeout_seconds=1)
     at = now()
     judged(attempt, at)
     (first,), (second,) = due_questions(at), due_questions(at)
