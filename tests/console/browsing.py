@@ -13,6 +13,9 @@ from playwright.sync_api import Browser, BrowserContext, Page, expect
 ROOT = Path(__file__).resolve().parents[2]
 EVERYBODY = "root"
 """The account of `everything` that may see and do all."""
+SOON = 12_000
+"""Milliseconds in which a page shows what it is told: a tenth is enough when quiet. One that asks does so later."""
+expect.set_options(timeout=SOON)
 SERVER = ["--lifespan", "off", "--log-level", "warning", "--ws", "websockets-sansio", "--ws-max-size", "1024"]
 
 
@@ -51,7 +54,7 @@ class Site:
             cwd=ROOT,
             env=self._env,
         )
-        deadline = time.monotonic() + 30
+        deadline = time.monotonic() + 90
         while time.monotonic() < deadline:
             with contextlib.suppress(OSError):
                 socket.create_connection(("127.0.0.1", self.port), timeout=1).close()
@@ -63,7 +66,7 @@ class Site:
         """Stop the server."""
         if self._server:
             self._server.terminate()
-            self._server.wait(10)
+            self._server.wait(60)
 
     def tell(self, command: str) -> str:
         """Have the other process write something."""
@@ -76,7 +79,7 @@ class Site:
     def end(self) -> None:
         """Stop both."""
         self.stop()
-        self._teller.communicate(timeout=10)
+        self._teller.communicate(timeout=60)
 
 
 class Door:
@@ -120,4 +123,4 @@ class Door:
 
 def live(page: Page, state: str = "live") -> None:
     """Wait until the page says that."""
-    expect(page.locator("#live-sign")).to_have_attribute("data-state", state, timeout=15000)
+    expect(page.locator("#live-sign")).to_have_attribute("data-state", state, timeout=60_000)

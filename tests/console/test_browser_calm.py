@@ -8,11 +8,10 @@ from playwright.sync_api import Page, expect
 
 from tests.console.browsing import Door, Site, live
 
-pytestmark = [pytest.mark.browser, pytest.mark.timeout(180)]
+pytestmark = [pytest.mark.browser, pytest.mark.timeout(300)]
 
 JOB = "/jobs/demo/4711/0"
 EVENTS = "#panel-newest_events"
-SOON = 6000
 HALF_A_ROW = 12.0  # pixels
 
 
@@ -44,7 +43,7 @@ def test_new_rows_wait_under_the_pointer_and_are_announced(site: Site, overview:
     before = top_of(overview, row)
     for number in range(3):
         site.tell(f"event advice_state Waits under the pointer {number}")
-    expect(news(overview)).to_have_text(re.compile(r"3 new events – show"), timeout=SOON)
+    expect(news(overview)).to_have_text(re.compile(r"3 new events – show"))
     assert abs(top_of(overview, row) - before) < HALF_A_ROW
     expect(overview.locator(EVENTS)).not_to_contain_text("Waits under the pointer")
     news(overview).click()
@@ -59,7 +58,7 @@ def test_what_stands_there_is_brought_up_to_date_all_the_same(site: Site, enter:
     live(page)
     page.locator("#panel-job_summary").hover()
     site.tell("step 4343")
-    expect(page.locator("#panel-job_summary")).to_contain_text("4343", timeout=SOON)
+    expect(page.locator("#panel-job_summary")).to_contain_text("4343")
 
 
 def test_focus_selection_scroll_and_what_was_opened_stay(site: Site, enter: Door) -> None:
@@ -79,7 +78,7 @@ def test_focus_selection_scroll_and_what_was_opened_stay(site: Site, enter: Door
     assert chosen
     where = page.evaluate("[scrollY, kept.getBoundingClientRect().top]")
     site.tell("event advice_state While something is chosen")
-    expect(page.locator(".news button")).to_be_visible(timeout=SOON)
+    expect(page.locator(".news button")).to_be_visible()
     assert page.evaluate("[scrollY, kept.getBoundingClientRect().top]") == where
     assert page.evaluate("document.getSelection().toString()") == chosen
     assert page.evaluate("document.activeElement === kept && kept.isConnected")
@@ -94,7 +93,7 @@ def test_where_nobody_is_they_come_by_themselves(site: Site, overview: Page) -> 
     overview.mouse.move(5, 5)
     overview.evaluate("document.activeElement.blur()")
     site.tell("event advice_state Nobody is here")
-    expect(overview.locator(EVENTS)).to_contain_text("Nobody is here", timeout=SOON)
+    expect(overview.locator(EVENTS)).to_contain_text("Nobody is here")
     expect(news(overview)).to_have_count(0)
 
 
@@ -103,7 +102,7 @@ def test_an_announcement_whose_panel_begins_above_is_in_sight(site: Site, overvi
     last.scroll_into_view_if_needed()
     last.hover()
     site.tell("event advice_state Far above")
-    expect(news(overview)).to_be_in_viewport(timeout=SOON)
+    expect(news(overview)).to_be_in_viewport()
 
 
 def test_every_panel_says_of_when_it_is(site: Site, overview: Page) -> None:
@@ -112,11 +111,11 @@ def test_every_panel_says_of_when_it_is(site: Site, overview: Page) -> None:
     assert re.fullmatch(r"as of \d\d:\d\d:\d\d UTC", before)
     overview.wait_for_timeout(1100)
     site.tell("event advice_state Later")
-    expect(place).not_to_have_text(before, timeout=SOON)
+    expect(place).not_to_have_text(before)
     overview.evaluate(
         "document.querySelectorAll('.as-of').forEach((one) => { one.dataset.at = Date.now() - 100000; })"
     )
-    expect(place).to_have_attribute("data-late", "", timeout=3000)
+    expect(place).to_have_attribute("data-late", "")
 
 
 @pytest.fixture
@@ -138,7 +137,7 @@ def test_a_restarted_server_is_caught_up_with_once(down: Site, enter: Door) -> N
     live(page)
     down.tell("event advice_state Said in the light")
     events = page.locator("#panel-job_events")
-    expect(events).to_contain_text("Said in the light", timeout=10_000)
+    expect(events).to_contain_text("Said in the light")
     for words in ("Said in the light", *(f"Said in the dark {number}" for number in range(5))):
         expect(events.get_by_text(words, exact=True)).to_have_count(1)
 
@@ -156,7 +155,7 @@ def test_a_machine_that_slept_comes_again_by_itself(site: Site, enter: Door) -> 
     page.wait_for_timeout(1000)
     assert len(sockets) == 1
     site.tell("event advice_state After the night")
-    expect(page.locator("#panel-job_events")).to_contain_text("After the night", timeout=10_000)
+    expect(page.locator("#panel-job_events")).to_contain_text("After the night")
 
 
 def test_a_socket_that_says_nothing_is_given_up(site: Site, enter: Door) -> None:
@@ -169,7 +168,7 @@ def test_a_socket_that_says_nothing_is_given_up(site: Site, enter: Door) -> None
     live(page)
     for _ in range(12):
         page.clock.run_for(10_000)
-    expect(page.locator("#live-sign")).to_have_attribute("data-state", "live", timeout=15_000)
+    expect(page.locator("#live-sign")).to_have_attribute("data-state", "live", timeout=60_000)
     assert len(asked) >= 2
 
 

@@ -11,7 +11,7 @@ from playwright.sync_api import Browser, Locator, Page, expect
 
 from tests.console.browsing import EVERYBODY, Door, Site
 
-pytestmark = [pytest.mark.browser, pytest.mark.timeout(180)]
+pytestmark = [pytest.mark.browser, pytest.mark.timeout(300)]
 
 AT_MOST = 3
 REASON = "An exercise of the night shift"
@@ -62,7 +62,7 @@ def window(site: Site, browser: Browser) -> Iterator[Page]:
 
 @pytest.fixture
 def operator(window: Page) -> Operator:
-    window.set_default_timeout(10_000)
+    window.set_default_timeout(60_000)
     window.goto("/")
     return Operator(window)
 

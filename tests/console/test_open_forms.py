@@ -140,6 +140,17 @@ def paused(client: Client, rows: Sample) -> None:
     act(client, "/clusters/demo/pause", **more, confirmed="yes")
 
 
+def paused_there(client: Client, rows: Sample) -> None:
+    """What the advice that waits speaks of: nothing is begun there, so a yes would do nothing."""
+    more = {"scope": "cluster", "value": "", "lasts": "2h", "until": "", "seen": ""}
+    act(client, "/clusters/far-away/pause", **more, confirmed="yes")
+
+
+def only_watched(client: Client, rows: Sample) -> None:
+    version = str(Cluster.objects.get(name="far-away").mode_version)
+    act(client, "/clusters/far-away/mode", mode="monitor", version_seen=version, confirmed="yes")
+
+
 def resumed(client: Client, rows: Sample) -> None:
     act(client, f"/clusters/demo/pauses/{Pause.objects.get(cluster=demo()).pk}/end")
 
@@ -181,6 +192,25 @@ CASES = {
         lambda rows: "/approvals/several",
         rejected,
         "The advice on 99-0 no longer waits for an answer, after you opened this page.",
+        refused=False,
+    ),
+    "approval, paused": Case(
+        lambda rows: f"/approvals/{rows.waiting.pk}",
+        paused_there,
+        "all of far-away was paused by other, after you opened this page. A yes on 99-0 would be refused now: cluster",
+        refused=False,
+    ),
+    "approval, only watched": Case(
+        lambda rows: f"/approvals/{rows.waiting.pk}",
+        only_watched,
+        "The mode of far-away was switched by other, after you opened this page. A yes on 99-0 would be refused now:"
+        " far-away is in monitor mode. A no is taken.",
+        refused=False,
+    ),
+    "several, paused": Case(
+        lambda rows: "/approvals/several",
+        paused_there,
+        "all of far-away was paused by other, after you opened this page. A yes on 99-0 would be refused now: cluster",
         refused=False,
     ),
     "hold": Case(
@@ -314,6 +344,23 @@ def test_what_ends_by_the_clock_is_told_without_a_name(
     ends(timezone.now() - timedelta(seconds=1))
     (said,) = says(one, asked)
     assert str(said["sentence"]).startswith(sentence) and " by " not in str(said["sentence"])
+
+
+@pytest.mark.parametrize("page", ["/approvals/{key}", "/approvals/several"])
+def test_a_yes_that_would_be_refused_is_said_on_the_page_and_when_it_is_taken_again(
+    page: str, one: Client, two: Client, rows: Sample
+) -> None:
+    paused_there(two, rows)
+    address = page.format(key=rows.waiting.pk)
+    assert "You cannot approve it now, for it would not be acted on: cluster is paused" in one.get(
+        address
+    ).content.decode()
+    asked = opened(one, address)
+    assert says(one, asked) == []
+    act(two, f"/clusters/far-away/pauses/{Pause.objects.get(cluster__name='far-away').pk}/end")
+    (said,) = says(one, asked)
+    assert said["refused"] is False
+    assert str(said["sentence"]).startswith("What kept the advice on 99-0 from being carried out is over. A yes is")
 
 
 def test_newer_advice_is_told(one: Client, rows: Sample, now: datetime) -> None:

@@ -41,7 +41,7 @@ def test_the_failure_and_the_recovery_appear_without_a_reload(demo: Running, pag
     page.goto(f"{address}/jobs/demo/1")
     page.evaluate("window.neverReloaded = true")
     body = page.locator("body")
-    expect(body).to_contain_text("Running", timeout=20_000)
+    expect(body).to_contain_text("Running", timeout=60_000)
     expect(body).not_to_contain_text("Verdict")
     for words in ("double-bit ECC", "Restart 1-0 without n03", "Job 1 runs again", "Job 1 made a step beyond"):
         expect(body).to_contain_text(words, timeout=90_000)

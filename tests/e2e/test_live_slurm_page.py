@@ -66,7 +66,7 @@ class Outsider(threading.Thread):
 
     def run(self) -> None:
         """Look until told to stop."""
-        database = sqlite3.connect(f"file:{self._file}?mode=ro", uri=True, timeout=5)
+        database = sqlite3.connect(f"file:{self._file}?mode=ro", uri=True, timeout=60)
         last_id, before_at = 0, time.time()
         while not self._over.wait(LOOK_SECONDS):
             now = time.time()
@@ -124,8 +124,8 @@ def open_page(page: Page, site: Site, number: int) -> None:
         answer = page.goto(f"{site.address}/jobs/real/{number}")
         return answer is not None and answer.ok
 
-    until(opened, 40, f"a page of job {number}")
-    expect(page.locator("#live-sign")).to_have_attribute("data-state", "live", timeout=20_000)
+    until(opened, 90, f"a page of job {number}")
+    expect(page.locator("#live-sign")).to_have_attribute("data-state", "live", timeout=60_000)
     page.evaluate(OBSERVE)
 
 
@@ -161,7 +161,7 @@ def test_marks_show_in_the_same_second(site: Site, real_slurm: SlurmCluster, pag
         return f"a mark of each kind; there are {sorted(stands())} of {outsider.rows}"
 
     try:
-        until(lambda: set(stands()) == set(KINDS), 100, story)
+        until(lambda: set(stands()) == set(KINDS), 200, story)
     finally:
         outsider.stop()
     lags = {kind: round(at - row.not_yet_at, 3) for kind, (row, at) in stands().items()}
