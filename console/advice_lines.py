@@ -10,7 +10,7 @@ from django.utils.translation import gettext as _
 
 from advisor_api.acting import acting_on
 from advisor_api.deciding import NAMING
-from advisor_api.gates import WAITS_FOR_APPROVAL, may_act
+from advisor_api.gates import closed_for_approval, may_act
 from advisor_api.models import Advice
 from advisor_api.policy.advice_state import MOVES, AdviceState
 from advisor_api.policy.operation import Operation
@@ -41,7 +41,10 @@ class RuleSaid:
 
 @dataclass(frozen=True)
 class AdviceLine:
-    """One advice as pages show it. `may` and `why` are none for an advice that is over."""
+    """One advice as pages show it. `may` and `why` are none for an advice that is over.
+
+    `still_closed`: why it would not be acted on after a yes either; so long a yes is refused.
+    """
 
     advice: Advice
     job: Job
@@ -52,12 +55,18 @@ class AdviceLine:
     is_open: bool
     may: bool | None = None
     why: str = ""
+    still_closed: str = ""
     rules: tuple[RuleSaid, ...] = ()
 
     @property
-    def still_closed(self) -> str:
-        """Why it would not be acted on after a yes either; empty when a yes is all that it wants."""
-        return "" if self.may or self.why == WAITS_FOR_APPROVAL else self.why
+    def waits(self) -> bool:
+        """Whether it waits for a person's yes."""
+        return self.state is AdviceState.AWAITING_APPROVAL
+
+    @property
+    def gates(self) -> str:
+        """Whether a yes was possible, for a form that speaks of it: `KEY:0`, or `KEY:1` where a gate was closed."""
+        return f"{self.advice.pk}:{int(bool(self.still_closed))}"
 
     @property
     def mark(self) -> str:
@@ -211,9 +220,11 @@ def _lines(rows: QuerySet[Advice], now: datetime, *, rules: bool = True) -> list
     for advice in found:
         job = advice.attempt.job
         state = AdviceState(advice.state)
-        may, why = None, ""
+        may, why, still_closed = None, "", ""
         if state.value in OPEN:
-            may, why = may_act(advice, job.cluster, job, pauses.get(job.cluster_id, []), acting, now)
+            asked = (advice, job.cluster, job, pauses.get(job.cluster_id, []), acting, now)
+            may, why = may_act(*asked)
+            still_closed = closed_for_approval(*asked) if state is AdviceState.AWAITING_APPROVAL else why
         lines.append(
             AdviceLine(
                 advice,
@@ -225,6 +236,7 @@ def _lines(rows: QuerySet[Advice], now: datetime, *, rules: bool = True) -> list
                 state.value in OPEN,
                 may,
                 why,
+                still_closed,
                 rules_said(advice.trace) if rules else (),
             )
         )

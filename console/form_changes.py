@@ -54,7 +54,7 @@ def mode(of: str, mark: str, now: datetime) -> Changed | None:
     if version is None:
         return Changed(_("%(cluster)s is no longer there") % {"cluster": of[:64]})
     what = _("The mode of %(cluster)s was switched") % {"cluster": of}
-    return None if str(version) == mark else _told(what, of, EventType.MODE_CHANGED)
+    return None if str(version) == mark else told_by(what, of, EventType.MODE_CHANGED)
 
 
 def pauses(of: str, mark: str, now: datetime) -> Changed | None:
@@ -105,10 +105,14 @@ def advice(of: str, mark: str, now: datetime) -> Changed | None:
     label = row.attempt.label
     if f"{row.generation}:{row.state}" != mark:
         job = row.attempt.job
-        about = {"job_number": job.number, "job_epoch": job.epoch, "attempt_index": row.attempt.index}
+        about: dict[str, Any] = {
+            "job_number": job.number,
+            "job_epoch": job.epoch,
+            "attempt_index": row.attempt.index,
+        }
         state = AdviceState(row.state).label.lower()
         what = _('The advice on %(attempt)s was moved to "%(state)s"') % {"attempt": label, "state": state}
-        return _told(what, job.cluster.name, EventType.ADVICE_STATE, **about)
+        return told_by(what, job.cluster.name, EventType.ADVICE_STATE, **about)
     newer = Advice.objects.filter(attempt=row.attempt_id, generation__gt=row.generation).order_by("-generation")
     if (newest := newer.first()) is not None:
         return Changed(_("Newer advice was given on %(attempt)s") % {"attempt": label}, at=newest.created_at)
@@ -219,9 +223,10 @@ def _end_of(row: Pause) -> Changed:
     return Changed(what, by, row.until) if by else Changed(_("A pause ran out"), at=row.until)
 
 
-def _told(what: str, cluster: str, kind: EventType, **about: Any) -> Changed:
+def told_by(what: str, cluster: str, kind: EventType, *, then: str = "", **about: Any) -> Changed:
+    """What has happened, by and at what the newest event of that kind says. `about`: more columns of it."""
     last = AuditEvent.objects.filter(cluster=cluster, type=kind, **about).order_by("-at", "-id").first()
-    return Changed(what) if last is None else Changed(what, last.actor, last.at)
+    return Changed(what, then=then) if last is None else Changed(what, last.actor, last.at, then)
 
 
 def _keys(mark: str) -> set[int]:

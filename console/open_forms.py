@@ -14,7 +14,7 @@ from django.contrib.auth.models import User
 from django.urls import reverse
 from django.utils.translation import gettext as _
 
-from console import form_changes
+from console import form_changes, gate_changes
 from console.contexts.incidents import MAY_ANSWER, MAY_END_SILENCE, MAY_NOTE, MAY_REGROUP
 from console.contexts.nodes import MAY_EXCLUDE
 from console.contexts.site import MAY_HOLD
@@ -46,6 +46,7 @@ KINDS = {
     "mode": Kind(MAY_SWITCH, form_changes.mode),
     "advice": Kind(MAY_APPROVE, form_changes.advice),
     "advices": Kind(MAY_APPROVE, form_changes.advices),
+    "gates": Kind(MAY_APPROVE, gate_changes.gates),
     "step": Kind(MAY_HOLD, form_changes.advice),
     "pauses": Kind(MAY_EXCLUDE, form_changes.pauses),
     "pause": Kind(MAY_EXCLUDE, form_changes.one_pause),
@@ -59,7 +60,7 @@ KINDS = {
     "policy": Kind(MAY_ACTIVATE, form_changes.policy),
 }
 """By the names that addresses use."""
-GATED = frozenset({"mode", "pauses", "pause"})
+GATED = frozenset({"mode", "pauses", "pause", "gates"})
 """Their changes touch what may be done on a cluster, which is told apart from all that happens there."""
 
 

@@ -71,6 +71,7 @@ def _page(
     context = {
         "asked": [(line, effect_sentence(line)) for line in lines],
         "marks": ",".join(f"{line.advice.pk}:{line.advice.generation}" for line in lines),
+        "gates": ",".join(line.gates for line in lines),
         "form": form,
         "refused": refused,
         "now": now,

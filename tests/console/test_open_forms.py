@@ -197,20 +197,20 @@ CASES = {
     "approval, paused": Case(
         lambda rows: f"/approvals/{rows.waiting.pk}",
         paused_there,
-        "all of far-away was paused by other, after you opened this page. A yes on 99-0 would be refused now: cluster",
+        "all of far-away was paused by other, after you opened this page. A yes on 99-0 would be refused now: ",
         refused=False,
     ),
     "approval, only watched": Case(
         lambda rows: f"/approvals/{rows.waiting.pk}",
         only_watched,
-        "The mode of far-away was switched by other, after you opened this page. A yes on 99-0 would be refused now:"
-        " far-away is in monitor mode. A no is taken.",
+        "The mode of far-away was switched by other, after you opened this page. A yes on 99-0 would be refused "
+        "now: far-away is in monitor mode. A no is taken.",
         refused=False,
     ),
     "several, paused": Case(
         lambda rows: "/approvals/several",
         paused_there,
-        "all of far-away was paused by other, after you opened this page. A yes on 99-0 would be refused now: cluster",
+        "all of far-away was paused by other, after you opened this page. A yes on 99-0 would be refused now: ",
         refused=False,
     ),
     "hold": Case(
@@ -352,9 +352,10 @@ def test_a_yes_that_would_be_refused_is_said_on_the_page_and_when_it_is_taken_ag
 ) -> None:
     paused_there(two, rows)
     address = page.format(key=rows.waiting.pk)
-    assert "You cannot approve it now, for it would not be acted on: cluster is paused" in one.get(
-        address
-    ).content.decode()
+    text = one.get(address).content.decode()
+    assert "You cannot approve it now, for it would not be acted on: cluster is paused" in text
+    assert not re.search(r'name="shown"[^>]* checked', text), "what cannot be approved is not ticked"
+    assert "<strong>cannot be approved now:</strong> cluster is paused" in one.get("/approvals").content.decode()
     asked = opened(one, address)
     assert says(one, asked) == []
     act(two, f"/clusters/far-away/pauses/{Pause.objects.get(cluster__name='far-away').pk}/end")
