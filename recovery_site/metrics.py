@@ -10,8 +10,10 @@ from datetime import timedelta
 from typing import Any
 
 from django.conf import settings
+from django.core.exceptions import DisallowedHost
 from django.db.models import Count, DurationField, Expression, ExpressionWrapper, F, Q, QuerySet, Sum
 from django.http import HttpRequest, HttpResponse, HttpResponseForbidden
+from django.http.request import split_domain_port
 from django.utils import timezone
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET
@@ -21,6 +23,7 @@ from prometheus_client.exposition import CONTENT_TYPE_LATEST
 
 from advisor_api.models import Advice, Sequence
 from detectors.models import Anomaly
+from recovery_site.exposure import is_own
 from schedulers.states import LIVE
 from workloads.models import Attempt, Cluster
 
@@ -48,7 +51,19 @@ def _may_read(request: HttpRequest) -> bool:
     if token:
         given = request.headers.get("Authorization", "").removeprefix("Bearer ")
         return hmac.compare_digest(given.encode(), token.encode())
-    return request.META.get("REMOTE_ADDR") in LOOPBACK and not any(name in request.headers for name in FORWARDED)
+    if request.META.get("REMOTE_ADDR") not in LOOPBACK or any(name in request.headers for name in FORWARDED):
+        return False
+    return _is_meant(request)
+
+
+def _is_meant(request: HttpRequest) -> bool:
+    """Whether the host that is asked for is the site or the machine: else a name of somebody else's leads here, and
+    a page in a browser on this machine would read the answer under it."""
+    try:
+        request.get_host()
+    except DisallowedHost:
+        return is_own(split_domain_port(request.headers.get("Host", ""))[0])
+    return True
 
 
 class StoredRows:

@@ -18,8 +18,9 @@ def _state_dir() -> Path:
     path = Path(REKINDLE["REKINDLE_STATE_DIR"])
     try:
         make_folder(path)
+        (path / "static").mkdir(exist_ok=True)  # whitenoise warns of a missing folder
     except OSError as error:
-        raise ImproperlyConfigured(f"REKINDLE_STATE_DIR cannot be made: {error}") from error
+        raise ImproperlyConfigured(f"REKINDLE_STATE_DIR cannot be used: {error}") from error
     return path
 
 
@@ -106,7 +107,7 @@ MIDDLEWARE = [
     "csp.middleware.CSPMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.locale.LocaleMiddleware",
-    "django.middleware.common.CommonMiddleware",
+    "recovery_site.any_host.SiteHost",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "recovery_site.seeing.Seeing",
@@ -164,7 +165,6 @@ FORMAT_MODULE_PATH = "recovery_site.formats"
 
 STATIC_URL = "static/"
 STATIC_ROOT = STATE_DIR / "static"
-STATIC_ROOT.mkdir(parents=True, exist_ok=True)  # whitenoise warns of a missing folder
 STATICFILES_DIRS = [BASE_DIR / "static"]
 WHITENOISE_USE_FINDERS = True
 WHITENOISE_AUTOREFRESH = False

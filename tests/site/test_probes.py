@@ -117,3 +117,40 @@ def test_who_may_read_metrics(client: Client, settings, token: str, address: str
 @pytest.mark.parametrize("header", ["X-Forwarded-For", "X-Real-IP", "Forwarded", "X-Forwarded-Proto", "Via"])
 def test_a_proxy_on_the_machine_is_not_the_machine(client: Client, header: str) -> None:
     assert client.get("/metrics", REMOTE_ADDR="127.0.0.1", headers={header: "127.0.0.1"}).status_code == 403
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("path", ["/healthz", "/readyz", "/metrics"])
+@pytest.mark.parametrize("host", ["127.0.0.1:8001", "10.0.0.7:8001", "[::1]:8002", "web01"])
+def test_a_probe_asks_a_process_by_its_address(client: Client, settings, path: str, host: str) -> None:
+    settings.ALLOWED_HOSTS = ["rekindle.example.org"]
+    settings.REKINDLE = {**settings.REKINDLE, "REKINDLE_METRICS_TOKEN": "secret"}
+    assert client.get(path, headers={"Host": host, "Authorization": "Bearer secret"}).status_code == 200
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(
+    ("host", "status"),
+    [
+        ("127.0.0.1:8001", 200),
+        ("localhost:8001", 200),
+        ("[::1]:8001", 200),
+        ("rekindle.example.org", 200),
+        ("somebody.example.net:8001", 403),
+        ("10.0.0.7:8001", 403),
+        ("", 403),
+        ("a b", 403),
+    ],
+)
+def test_no_name_of_a_stranger_leads_to_metrics_without_a_token(
+    client: Client, settings, host: str, status: int
+) -> None:
+    settings.ALLOWED_HOSTS = ["rekindle.example.org"]
+    assert client.get("/metrics", headers={"Host": host}).status_code == status
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("path", ["/", "/sign-in", "/healthz/", "/metrics/x", "//healthz", "/v1/clusters"])
+def test_nothing_else_answers_to_another_host(client: Client, settings, path: str) -> None:
+    settings.ALLOWED_HOSTS = ["rekindle.example.org"]
+    assert client.get(path, headers={"Host": "127.0.0.1:8001"}).status_code == 400
