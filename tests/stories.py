@@ -24,7 +24,7 @@ def told_by(module: str, folder: Path, database: str, *arguments: str) -> Any:
             environment["REKINDLE_DATABASE_URL"] = stores.environment["REKINDLE_DATABASE_URL"]
         run = subprocess.run(
             [sys.executable, "-m", module, *arguments],
-            cwd=ROOT, env=environment, capture_output=True, text=True, timeout=110, check=False,
+            cwd=ROOT, env=environment, capture_output=True, text=True, timeout=600, check=False,
         )  # fmt: skip
     assert run.returncode == 0, run.stderr[-3000:]
     return json.loads(run.stdout)

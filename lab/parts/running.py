@@ -41,7 +41,7 @@ def until(
         time.sleep(pause)
 
 
-def end_process(process: "subprocess.Popen[Any]", seconds: float = 20.0) -> int:
+def end_process(process: "subprocess.Popen[Any]", seconds: float = 60.0) -> int:
     """Ask a child to end, kill it when it does not in time; its status, so that nothing is left to be asked for."""
     process.terminate()
     try:
@@ -102,7 +102,7 @@ class Running:
         with contextlib.suppress(subprocess.TimeoutExpired):
             self.process.wait(seconds)
 
-    def end(self, number: signal.Signals = signal.SIGINT, seconds: float = 30) -> int:
+    def end(self, number: signal.Signals = signal.SIGINT, seconds: float = 90) -> int:
         """Send the signal and wait; the exit status."""
         if self.process.poll() is None:
             self.process.send_signal(number)

@@ -17,7 +17,7 @@ class Simulator:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.running = Running([PYTHON, "-m", "lab.simulate", "serve", str(folder)], {})
-        until((folder / "ready").exists, 20, "the simulator")
+        until((folder / "ready").exists, 90, "the simulator")
         self.path = str(folder / "bin")
         self.options = ["--scheduler-path", self.path, "--log-root", str(folder / "logs")]
 

@@ -77,7 +77,7 @@ class Site:
             asgi = ["--lifespan", "off", "--ws", "websockets-sansio", "--timeout-graceful-shutdown", "2"]
             asgi += ["--port", str(self.sockets_port), "--log-level", "warning"]
             self._run("sockets", [PYTHON, "-m", "uvicorn", "recovery_site.asgi:application", *asgi])
-        until(self.answers, 30, "the site answers")
+        until(self.answers, 120, "the site answers")
 
     def answers(self) -> bool:
         """Whether the site is ready; fails at once when one of its processes has died."""
@@ -104,7 +104,7 @@ class Site:
         """Start the embedded site again after it has died, without a kill."""
         self.processes.pop("site").end(signal.SIGKILL)
         self._run("site", [PYTHON, "manage.py", "serve"])
-        until(self.answers, 30, "the site answers again")
+        until(self.answers, 120, "the site answers again")
 
     def stop(self) -> None:
         """End all processes."""

@@ -87,7 +87,7 @@ def at_once(act: Callable[[int], Any]) -> dict[str, int]:
 
     def run(number: int) -> None:
         try:
-            gate.wait(30)
+            gate.wait(120)
             outcomes.append(str(act(number)))
         except Exception as error:  # the outcome is what is looked at
             outcomes.append(type(error).__name__)
@@ -98,7 +98,7 @@ def at_once(act: Callable[[int], Any]) -> dict[str, int]:
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(60)
+        thread.join(300)
     return dict(Counter(outcomes))
 
 
@@ -339,7 +339,7 @@ def begun_meanwhile() -> dict[str, Any]:
 
     deciding.gather = slowly  # type: ignore[attr-defined]
     try:
-        return _stale("meanwhile", 1, lambda: read.wait(30))
+        return _stale("meanwhile", 1, lambda: read.wait(120))
     finally:
         deciding.gather = gather  # type: ignore[attr-defined]
 

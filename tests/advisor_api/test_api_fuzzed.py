@@ -103,7 +103,7 @@ def a_schema(*, phases: tuple[str, ...], examples: int) -> Any:
 
 WHOLE = a_schema(phases=("examples", "coverage", "fuzzing"), examples=EXAMPLES)
 SHORT = a_schema(phases=("fuzzing",), examples=max(2, EXAMPLES // 10))
-pytestmark = pytest.mark.timeout(120 + 30 * EXAMPLES)
+pytestmark = pytest.mark.timeout(900 + 30 * EXAMPLES)
 QUIET = settings(suppress_health_check=list(HealthCheck), deadline=None)
 
 

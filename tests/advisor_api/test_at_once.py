@@ -32,7 +32,7 @@ def rush(folder: Path, more: dict[str, str]) -> dict[str, Any]:
     environment |= {"REKINDLE_STATE_DIR": str(folder), "REKINDLE_LOG_LEVEL": "ERROR", **more}
     command = [sys.executable, "-m", "tests.advisor_api.rush"]
     run = subprocess.run(
-        command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=110, check=False
+        command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=600, check=False
     )
     assert run.returncode == 0, run.stderr[-3000:]
     found: dict[str, Any] = json.loads(run.stdout)

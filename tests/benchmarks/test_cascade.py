@@ -23,14 +23,12 @@ def measured(kind: Kind, lines: int, folder: Path, road: Any, seed: int = 5) -> 
     return found
 
 
-@pytest.mark.timeout(600)
 @pytest.mark.parametrize("seed", [5, 6])
 @pytest.mark.parametrize("kind", KINDS, ids=[kind.name for kind in KINDS])
 def test_clocks_that_are_wrong_blame_nobody_else(kind: Kind, seed: int, tmp_path: Path) -> None:
     assert not measured(kind, 4 * RANKS, tmp_path, by_worker, seed).wrong
 
 
-@pytest.mark.timeout(600)
 def test_a_hundred_thousand_lines_take_no_more_memory_and_no_longer_verdict(tmp_path: Path) -> None:
     few = measured(KINDS[0], FEW, tmp_path, by_worker)
     many = measured(KINDS[0], MANY, tmp_path, by_worker)
@@ -41,7 +39,6 @@ def test_a_hundred_thousand_lines_take_no_more_memory_and_no_longer_verdict(tmp_
     assert many.seconds < 20 * few.seconds, "reading grows with the log, and no faster"
 
 
-@pytest.mark.timeout(600)
 def test_a_hundred_thousand_lines_are_diagnosed_in_the_same_memory(tmp_path: Path) -> None:
     many = measured(KINDS[4], MANY, tmp_path, by_diagnose)
     assert not many.wrong

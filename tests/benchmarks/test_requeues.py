@@ -54,7 +54,6 @@ def test_a_run_that_failed_is_counted() -> None:
 
 
 @pytest.mark.slurm
-@pytest.mark.timeout(600)
 def test_a_failed_job_on_a_real_slurm_reaches_every_station_in_order() -> None:
     with Rig(simulated=False, default_limits=False) as rig:
         prepare(rig, 1.0)

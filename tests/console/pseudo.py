@@ -40,7 +40,7 @@ def collected(locale: Path, domain: str = "django") -> frozenset[str]:
 def _copy(to: Path) -> None:
     listed = subprocess.run(
         ["git", "ls-files", "--cached", "--others", "--exclude-standard", "*.py", "*.html", "*.js", "*.txt"],
-        cwd=ROOT, capture_output=True, text=True, check=True, timeout=60,
+        cwd=ROOT, capture_output=True, text=True, check=True, timeout=180,
     )  # fmt: skip
     for name in listed.stdout.splitlines():
         source = ROOT / name

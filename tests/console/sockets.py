@@ -6,7 +6,7 @@ from urllib.parse import quote
 
 from asgiref.testing import ApplicationCommunicator
 
-SOON = 15.0  # seconds that a test waits for a frame at most; one comes within a tenth, on a busy machine in seconds
+SOON = 60.0  # seconds that a test waits for a frame at most; one comes within a tenth, on a busy machine in seconds
 
 
 class Socket(ApplicationCommunicator):

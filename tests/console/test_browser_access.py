@@ -14,7 +14,7 @@ from benchmarks.console_addresses import LEFT_OUT
 from console.urls import urlpatterns
 from tests.console.browsing import EVERYBODY, Door, Site
 
-pytestmark = [pytest.mark.browser, pytest.mark.timeout(300)]
+pytestmark = pytest.mark.browser
 
 AXE = (Path(__file__).resolve().parents[1] / "vendor" / "axe-core" / "axe.min.js").read_text()
 RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "best-practice"]

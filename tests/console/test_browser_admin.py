@@ -13,7 +13,7 @@ from playwright.sync_api import Browser, Page, expect
 from tests.console.browsing import EVERYBODY, Door, Site
 from tests.console.test_browser_access import ASK, AXE, GRAVE, RULES
 
-pytestmark = [pytest.mark.browser, pytest.mark.timeout(300)]
+pytestmark = pytest.mark.browser
 THEMES = ("dark", "light")
 ALSO = ("/admin/", "/admin/password_change/", "/admin/auth/user/add/", "/admin/advisor_api/policyversion/import/")
 ADDED = (

@@ -7,7 +7,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from tests.console.browsing import EVERYBODY, Door, Site
 
-pytestmark = [pytest.mark.browser, pytest.mark.timeout(300)]
+pytestmark = pytest.mark.browser
 
 TOO_SMALL = """() => [...document.querySelectorAll(
   "main :is(input:not([type=hidden]), select, textarea, button, a.btn, summary, .page-link)")].filter((one) => {

@@ -9,7 +9,7 @@ from playwright.sync_api import Locator, Page, Route, expect
 
 from tests.console.browsing import EVERYBODY, Door, Site, live
 
-pytestmark = [pytest.mark.browser, pytest.mark.timeout(300)]
+pytestmark = pytest.mark.browser
 POLLED = 60_000  # a page without a socket asks every 15 s
 SWITCH = re.compile("Switch to .* mode")
 REASON = "Reason, for the audit trail"

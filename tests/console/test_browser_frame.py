@@ -6,7 +6,7 @@ from playwright.sync_api import Page, expect
 from console.navigation import MORE, PLACES
 from tests.console.browsing import Door
 
-pytestmark = [pytest.mark.browser, pytest.mark.timeout(300)]
+pytestmark = pytest.mark.browser
 
 
 def focused(page: Page) -> str:

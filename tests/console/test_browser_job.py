@@ -7,7 +7,7 @@ from playwright.sync_api import Page, expect
 
 from tests.console.browsing import Door, Site, live
 
-pytestmark = [pytest.mark.browser, pytest.mark.timeout(300)]
+pytestmark = pytest.mark.browser
 
 JOB = "/jobs/demo/4711/0"
 

@@ -7,7 +7,7 @@ from playwright.sync_api import Page, expect
 
 from tests.console.browsing import Door, Site
 
-pytestmark = [pytest.mark.browser, pytest.mark.timeout(300)]
+pytestmark = pytest.mark.browser
 
 NAMES = ("/", "/jobs?user=mallory", "/views", "/views/new?user=mallory")
 

@@ -7,7 +7,7 @@ import pytest
 from tests.console.browsing import EVERYBODY, Door, Site
 from tests.console.named_long import NODE
 
-pytestmark = [pytest.mark.browser, pytest.mark.timeout(300)]
+pytestmark = pytest.mark.browser
 PAGES = {
     "overview": "/",
     "jobs": "/jobs",

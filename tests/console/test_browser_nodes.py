@@ -7,7 +7,7 @@ from playwright.sync_api import Page, expect
 
 from tests.console.browsing import Door, live
 
-pytestmark = [pytest.mark.browser, pytest.mark.timeout(300)]
+pytestmark = pytest.mark.browser
 NARROW = (
     "/nodes",
     "/nodes/demo/n03",

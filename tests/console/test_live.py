@@ -257,12 +257,12 @@ def redis(tmp_path: Path) -> Iterator[str]:
         ["redis-server", "--port", "0", "--unixsocket", str(path), "--save", "", "--dir", str(tmp_path)],
         stdout=subprocess.DEVNULL,
     )
-    deadline = time.monotonic() + 10
+    deadline = time.monotonic() + 60
     while not path.exists() and time.monotonic() < deadline:
         time.sleep(0.02)
     yield f"unix://{path}"
     server.terminate()
-    server.wait(10)
+    server.wait(60)
 
 
 async def test_with_redis_another_loop_wakes_the_sockets(

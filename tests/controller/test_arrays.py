@@ -180,7 +180,6 @@ def test_a_refusal_is_not_repeated_for_ever(array: Bench) -> None:
     assert len([one for one in array.scheduler.commands if one[0] == "exclude_for_tasks"]) <= 3
 
 
-@pytest.mark.timeout(400)  # some forty lives of a controller: 20 s of a core, minutes on one that many share
 def test_a_crash_anywhere_ends_with_the_same_lists(array: Bench) -> None:
     late = wire(START + timedelta(hours=23))
     array.advisor.advice = [OF_ARRAY | {"holdUntil": late, "expiresAt": late}]

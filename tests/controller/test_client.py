@@ -309,7 +309,7 @@ def test_a_certificate_nobody_vouches_for_is_refused(tmp_path: Path, token_file:
         ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes",
          "-days", "2", "-subj", "/CN=127.0.0.1", "-addext", "subjectAltName=IP:127.0.0.1",
          "-keyout", key, "-out", certificate],
-        check=True, capture_output=True, timeout=30,
+        check=True, capture_output=True, timeout=180,
     )  # fmt: skip
     seen: list[str] = []
 

@@ -18,7 +18,7 @@ def test_the_page_of_keys_is_the_declared_one() -> None:
 
 def test_the_command_prints_the_page_and_needs_no_configuration() -> None:
     words = [sys.executable, "-m", "controller", "keys"]
-    run = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, timeout=30, check=True)
+    run = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, timeout=180, check=True)
     assert run.stdout == page()
 
 

@@ -54,7 +54,7 @@ def sdiag(ahead: int) -> str:
 
 def start(config: Path, program: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "controller", program, "--once", "--config", str(config)]
-    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60, check=False)
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=180, check=False)
 
 
 def sentence(done: subprocess.CompletedProcess[str]) -> str:
@@ -87,9 +87,9 @@ def test_a_configuration_that_others_may_write_is_refused(config: Path, program:
 
 
 def test_a_configuration_of_somebody_else_and_one_that_is_no_file_are_refused(config: Path, tmp_path: Path) -> None:
-    subprocess.run(["chown", "nobody", str(config)], timeout=10, check=True)
+    subprocess.run(["chown", "nobody", str(config)], timeout=180, check=True)
     assert "belongs to somebody else" in sentence(start(config, "watchdog"))
-    subprocess.run(["mkfifo", "-m", "600", str(tmp_path / "pipe")], timeout=10, check=True)
+    subprocess.run(["mkfifo", "-m", "600", str(tmp_path / "pipe")], timeout=180, check=True)
     assert "this is no file" in sentence(start(tmp_path / "pipe", "run"))
 
 
@@ -185,12 +185,12 @@ def test_what_the_watchdog_did_reaches_the_real_trail_once(real_config: Path, tm
         acts.write(12, 1, generation=3, outcome=outcome, sentence=f"job 12-1 {outcome}", at=datetime.now(UTC))
     command = [sys.executable, "-m", "controller", "hand-over", "--config", str(real_config)]
     said = [
-        subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60, check=True).stderr
+        subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=180, check=True).stderr
         for _ in range(2)
     ]
     assert said == ["The trail has got 2 acts of the watchdog.\n", ""]
     acts.set_told(0)  # a kill before it was remembered
-    subprocess.run(command, cwd=ROOT, capture_output=True, timeout=60, check=True)
+    subprocess.run(command, cwd=ROOT, capture_output=True, timeout=180, check=True)
     events = AuditEvent.objects.filter(actor_kind=ActorKind.WATCHDOG.value)
     assert [event.sentence for event in events.order_by("pk")] == [
         "watchdog: action: job 12-1 sent.",
@@ -231,7 +231,7 @@ def test_acts_are_written_through_no_link(tmp_path: Path) -> None:
 
 def ask(port: int, request: bytes) -> tuple[bytes, bytes]:
     """Head and body of the answer to raw bytes."""
-    with socket.create_connection(("127.0.0.1", port), timeout=10) as client:
+    with socket.create_connection(("127.0.0.1", port), timeout=180) as client:
         client.sendall(request)
         client.shutdown(socket.SHUT_WR)
         answer = b""
@@ -304,7 +304,7 @@ def test_a_strange_request_is_answered_and_harms_nobody(request_: bytes, status:
 def test_clients_that_say_nothing_do_not_keep_others_out_for_long() -> None:
     port = free_port()
     with exposed("127.0.0.1", port, Tally(), lambda: 0.0, 60):
-        idle = [socket.create_connection(("127.0.0.1", port), timeout=10) for _ in range(15)]
+        idle = [socket.create_connection(("127.0.0.1", port), timeout=180) for _ in range(15)]
         assert ask(port, b"GET /metrics HTTP/1.1\r\n\r\n")[0].startswith(b"HTTP/1.1 200 ")
         for client in idle:
             client.close()

@@ -124,4 +124,4 @@ def test_a_wake_or_a_signal_ends_a_sleep(tmp_path: Path) -> None:
         time.sleep(0.2)
         os.kill(process.pid, signal.SIGTERM)
         assert process.stdout.readline().strip() == "stopping True"
-        assert process.wait(10) == 0
+        assert process.wait(60) == 0

@@ -33,7 +33,7 @@ TURNS = 10
 
 def sweep(gate: threading.Barrier, errors: list[str]) -> None:
     """What a worker does: judge whatever is due, again and again; what could not be stored is due still."""
-    gate.wait(30)
+    gate.wait(120)
     for turn in range(TURNS):
         now = NOW + timedelta(seconds=15 * turn)
         for attempt in Attempt.objects.filter(judge_due_at__lte=now):

@@ -60,7 +60,7 @@ def one_cause(attempts: int) -> list[Attempt]:
 
 def sweep(gate: threading.Barrier, errors: list[str]) -> None:
     """What a worker does: judge whatever is due, again and again; what could not be stored is due still."""
-    gate.wait(30)
+    gate.wait(120)
     for _turn in range(TURNS):
         for attempt in Attempt.objects.filter(judge_due_at__lte=timezone.now()):
             try:

@@ -42,7 +42,7 @@ def monitor(folder: Path, seconds: float) -> Seen:
     simulator = Running([PYTHON, "-m", "lab.simulate", "serve", str(cluster), "--scenario", "demo"], {})
     site = controller = None
     try:
-        until((cluster / "ready").exists, 30, "the simulated cluster")
+        until((cluster / "ready").exists, 120, "the simulated cluster")
         recorder = recording_commands(folder / "bin", log, str(cluster / "bin"))
         site = Site(folder)
         options = ["--scheduler-path", str(recorder), "--log-root", str(cluster / "logs")]

@@ -16,7 +16,7 @@ def demo_in(folder: Path, **settings: str) -> Running:
 
 def test_a_wrong_setting_is_named_and_leaves_no_folder(tmp_path: Path) -> None:
     demo = demo_in(tmp_path, REKINDLE_SHARDS="x")
-    assert demo.process.wait(60) == 1
+    assert demo.process.wait(180) == 1
     assert demo.end() == 1
     assert "REKINDLE_SHARDS must be a whole number from 1 to 256, not 'x'." in demo.text()
     assert list(tmp_path.iterdir()) == []
@@ -25,12 +25,12 @@ def test_a_wrong_setting_is_named_and_leaves_no_folder(tmp_path: Path) -> None:
 @pytest.mark.parametrize("cause", ["the terminal is closed", "the site is killed"])
 def test_nothing_goes_on_without_the_site(tmp_path: Path, cause: str) -> None:
     demo = demo_in(tmp_path)
-    folder = Path(demo.said(r"Logs: (\S+)\.", 90))
+    folder = Path(demo.said(r"Logs: (\S+)\.", 180))
     parts = parts_of(demo.process.pid, folder)
     everything = [*parts.values(), *parts["shell"].children(recursive=True)]
     if cause == "the site is killed":
         parts["site"].kill()
-        assert demo.process.wait(60) == 128 + signal.SIGKILL
+        assert demo.process.wait(180) == 128 + signal.SIGKILL
     demo.end(signal.SIGHUP)
-    until(lambda: not any(goes_on(one) for one in everything), 60, "every process has ended")
+    until(lambda: not any(goes_on(one) for one in everything), 180, "every process has ended")
     assert list(tmp_path.iterdir()) == []

@@ -6,7 +6,7 @@ import pytest
 
 from tests.e2e.monitoring import monitor
 
-pytestmark = [pytest.mark.e2e, pytest.mark.timeout(300)]
+pytestmark = pytest.mark.e2e
 
 
 def test_monitor_mode_sends_listings_only_whatever_breaks(short_folder: Path) -> None:

@@ -114,7 +114,7 @@ def test_every_subprocess_has_a_time_limit() -> None:
 
 
 def tracked() -> list[Path]:
-    listing = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, timeout=30, check=True)
+    listing = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, timeout=180, check=True)
     return [ROOT / name for name in listing.stdout.decode().split("\0") if name]
 
 

@@ -11,7 +11,7 @@ from lab.slurm.cluster import LabError, SlurmCluster
 from lab.slurm.layout import Layout, free_base_port
 from lab.slurm.processes import processes_with
 
-pytestmark = [pytest.mark.slurm, pytest.mark.timeout(400)]
+pytestmark = pytest.mark.slurm
 
 
 def a_layout(folder, **changes) -> Layout:

@@ -12,7 +12,7 @@ from lab.parts.person import Person
 from lab.parts.running import ROOT, Running, clean_environment
 from lab.slurm.processes import start_time
 
-pytestmark = [pytest.mark.slurm, pytest.mark.timeout(400)]
+pytestmark = pytest.mark.slurm
 
 TRYOUT = [sys.executable, "-m", "lab.slurm", "tryout"]
 ENDED = "rekindle: everything is stopped and removed."
@@ -42,7 +42,7 @@ def tried(script: str, folder: Path, **environment: str) -> "subprocess.Complete
         env={**clean_environment(), "SHELL": "/bin/sh", "TMPDIR": str(folder), **environment},
         capture_output=True,
         text=True,
-        timeout=200,
+        timeout=600,
         check=False,
     )
 
@@ -77,14 +77,14 @@ def test_a_signal_ends_a_shell_that_would_stay(short_folder: Path) -> None:
     shell.chmod(0o755)
     tryout = Running(TRYOUT, {"SHELL": str(shell), "TMPDIR": str(short_folder)})
     try:
-        address = tryout.said(r"Recovery Console +(\S+)/$", 90)
-        link = tryout.said(r"sign in once with +\S+(/sign-in/once/\S+)", 5)
-        tryout.said("(ready)", 10)
+        address = tryout.said(r"Recovery Console +(\S+)/$", 180)
+        link = tryout.said(r"sign in once with +\S+(/sign-in/once/\S+)", 90)
+        tryout.said("(ready)", 90)
         person = Person(address)
         person.sign_in_once(link)
         assert "Monitor: says what it would do" in person.get("/clusters/lab")
     finally:
-        status = tryout.end(signal.SIGTERM, 60)
+        status = tryout.end(signal.SIGTERM, 180)
     assert status == 128 + signal.SIGTERM
     assert ENDED in tryout.text()
     assert alive(tryout.text()) == []

@@ -13,7 +13,7 @@ class RealCluster:
     kind = "slurm"
     path = ""
     user = "root"
-    patience = 60.0
+    patience = 180.0
 
     def __init__(self, lab: SlurmCluster) -> None:
         self.lab = lab
@@ -65,7 +65,7 @@ class RealCluster:
                 self.lab.client(["scancel", number])
             except subprocess.CalledProcessError:
                 continue  # a part of a heterogeneous job ends with its leader
-        ends = time.monotonic() + 30
+        ends = time.monotonic() + 180
         while (away := self._nodes("drain,drained,down")) or self._jobs("PD,R,S,CF,CG"):
             for name in away:
                 with contextlib.suppress(subprocess.CalledProcessError):  # it may just have come back by itself

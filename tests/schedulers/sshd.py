@@ -15,7 +15,7 @@ import psutil
 from schedulers.ssh_transport import SshPlace, SshTransport
 
 FORCED = Path(__file__).resolve().parents[2] / "deploy" / "forced_command.py"
-PATIENCE = 60.0  # seconds
+PATIENCE = 120.0  # seconds
 CONFIG = """Port {port}
 ListenAddress 127.0.0.1
 HostKey {folder}/host
@@ -136,7 +136,7 @@ def running(folder: Path, *, path: str = "/usr/bin", config: str = "", may: str 
 
 def keygen(*words: str) -> None:
     """Run ssh-keygen."""
-    subprocess.run(["ssh-keygen", "-q", *words], capture_output=True, timeout=30, check=True)
+    subprocess.run(["ssh-keygen", "-q", *words], capture_output=True, timeout=120, check=True)
 
 
 def _free_port() -> int:

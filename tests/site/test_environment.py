@@ -53,7 +53,7 @@ def test_a_wrong_setting_stops_the_start_with_its_number(tmp_path) -> None:
         env={"PATH": "/usr/bin:/bin", "REKINDLE_STATE_DIR": str(tmp_path), "REKINDLE_SHARDS": "many"},
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=180,
         check=False,
     )
     number = 1 + [setting.name for setting in SETTINGS].index("REKINDLE_SHARDS")

@@ -78,7 +78,7 @@ def test_a_server_that_runs_no_checks_refuses_all_the_same(
         env={"PATH": "/usr/bin:/bin", "REKINDLE_STATE_DIR": str(tmp_path), **changes},
         capture_output=True,
         text=True,
-        timeout=100,
+        timeout=600,
         check=False,
     )
     assert (run.returncode != 0) is bool(says), run.stderr
@@ -98,7 +98,7 @@ def test_what_production_gets(tmp_path: Path) -> None:
         env={"PATH": "/usr/bin:/bin", "REKINDLE_STATE_DIR": str(tmp_path), **PRODUCTION},
         capture_output=True,
         text=True,
-        timeout=100,
+        timeout=600,
         check=True,
     )
     assert run.stdout.strip() == (

@@ -77,7 +77,7 @@ def test_a_secret_that_others_may_read_stops_the_start(mode: int, tmp_path: Path
         env={"PATH": os.environ["PATH"], "REKINDLE_STATE_DIR": str(tmp_path / "state"), **variables},
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=180,
         check=False,
     )
     assert run.returncode == 1

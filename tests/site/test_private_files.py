@@ -31,7 +31,7 @@ def settings_loaded(state: Path, **environment: str) -> subprocess.CompletedProc
         check=False,
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=180,
     )
 
 

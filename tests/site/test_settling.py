@@ -21,7 +21,7 @@ def test_a_web_server_collects_no_garbage_in_what_it_has_loaded(server: str, tmp
         env={**os.environ, "REKINDLE_STATE_DIR": str(tmp_path), "DJANGO_SETTINGS_MODULE": "recovery_site.settings"},
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=180,
         check=False,
     )
     assert done.returncode == 0, done.stderr[-2000:]

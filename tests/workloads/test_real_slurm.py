@@ -37,13 +37,13 @@ def test_run_requeue_and_cancel(real_slurm: SlurmCluster, cluster: Cluster) -> N
     def is_in(index: int, state: str) -> bool:
         return attempts.filter(index=index, state=state).exists()
 
-    look_until(cluster, scheduler, lambda: is_in(0, "running"), 30)
+    look_until(cluster, scheduler, lambda: is_in(0, "running"), 180)
     job = Job.objects.get(number=number)
     first = attempts.select_related("job__cluster").get()
     assert (job.name, job.opt_in["wants_action"], job.workflow_id) == ("ob[s]erved", True, "real")
     assert len(first.nodes) == 2
     assert set(first.nodes) <= set(Node.objects.values_list("name", flat=True))
-    look_until(cluster, scheduler, lambda: len(list(real_slurm.layout.jobs.glob(f"step_{number}_*"))) == 2, 20)
+    look_until(cluster, scheduler, lambda: len(list(real_slurm.layout.jobs.glob(f"step_{number}_*"))) == 2, 180)
     ranks = {
         hints.rank
         for pattern in log_patterns_of(first)[:1]
@@ -52,7 +52,7 @@ def test_run_requeue_and_cancel(real_slurm: SlurmCluster, cluster: Cluster) -> N
     assert ranks == {0, 1}
 
     real_slurm.client(["scontrol", "requeue", str(number)])
-    look_until(cluster, scheduler, lambda: is_in(1, "running"), 60)
+    look_until(cluster, scheduler, lambda: is_in(1, "running"), 180)
     old, new = attempts
     assert (old.state, old.nodes, old.phase) == ("requeued", first.nodes, "ended")
     assert old.started_at <= old.ended_at <= new.started_at
@@ -60,7 +60,7 @@ def test_run_requeue_and_cancel(real_slurm: SlurmCluster, cluster: Cluster) -> N
     assert Job.objects.filter(number=number).count() == 1
 
     real_slurm.client(["scancel", str(number)])
-    look_until(cluster, scheduler, lambda: is_in(1, "cancelled"), 30)
+    look_until(cluster, scheduler, lambda: is_in(1, "cancelled"), 180)
     assert attempts.count() == 2
     cluster.refresh_from_db()
     assert cluster.scheduler_version.startswith("2")
@@ -71,7 +71,7 @@ def test_a_slurm_that_is_down_changes_nothing_and_is_seen_again(real_slurm: Slur
     number = real_slurm.submit("#!/bin/sh\nsleep 300\n", "-J", "steady")
     scheduler = open_scheduler("slurm", "", str(real_slurm.layout.conf), 20.0)
     attempt = Attempt.objects.filter(job__number=number)
-    look_until(cluster, scheduler, lambda: attempt.filter(state="running").exists(), 30)
+    look_until(cluster, scheduler, lambda: attempt.filter(state="running").exists(), 180)
     before = attempt.values().get()
     real_slurm.down("slurmctld")  # cleanly: a killed one forgets its last seconds and shows the job as waiting
     try:
@@ -82,7 +82,7 @@ def test_a_slurm_that_is_down_changes_nothing_and_is_seen_again(real_slurm: Slur
         assert attempt.values().get() == before
     finally:
         real_slurm.up("slurmctld")
-    look_until(cluster, scheduler, lambda: not Cluster.objects.filter(cannot_see_since__isnull=False).exists(), 30)
+    look_until(cluster, scheduler, lambda: not Cluster.objects.filter(cannot_see_since__isnull=False).exists(), 180)
     assert attempt.get().state in {"running", "completing"}
     assert attempt.count() == 1
     real_slurm.client(["scancel", str(number)])

@@ -69,7 +69,7 @@ def run_alone(
         input=given,
         capture_output=True,
         cwd=folder,
-        timeout=60,
+        timeout=180,
         check=False,
         env={**ENVIRONMENT, **(environment or {})},
     )

@@ -234,7 +234,7 @@ def test_it_starts_without_the_framework(tmp_path: Path, log: Callable[..., Path
         [sys.executable, "-P", "-c", code, str(log(CRASH))],
         env=ENVIRONMENT,
         capture_output=True,
-        timeout=60,
+        timeout=180,
         check=False,
     )
     assert done.returncode == 0, done.stderr

@@ -55,7 +55,7 @@ def test_a_closed_standard_input_is_empty(tmp_path: Path, named: str) -> None:
         cwd=tmp_path,
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=180,
         check=False,
         env=ENVIRONMENT,
     )
@@ -72,7 +72,7 @@ def test_a_full_disk_behind_standard_output_is_one_sentence(tmp_path: Path) -> N
             stdout=full,
             stderr=subprocess.PIPE,
             text=True,
-            timeout=60,
+            timeout=180,
             check=False,
             env=ENVIRONMENT,
         )

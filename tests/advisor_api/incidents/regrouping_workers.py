@@ -62,7 +62,7 @@ def at_once(*acts: Callable[[], None]) -> list[str]:
     gate, errors = threading.Barrier(len(acts)), list[str]()
 
     def go(act: Callable[[], None]) -> None:
-        gate.wait(30)
+        gate.wait(120)
         try:
             act()
         except Exception as error:

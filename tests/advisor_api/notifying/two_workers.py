@@ -48,7 +48,7 @@ def main() -> None:
         def work(number: int) -> None:
             try:
                 for turn in range(THINGS // EACH):
-                    gate.wait(60)
+                    gate.wait(120)
                     at = now + timedelta(seconds=3 * turn)
                     if number == 0:
                         for cluster in clusters:
@@ -64,7 +64,7 @@ def main() -> None:
         for thread in threads:
             thread.start()
         for thread in threads:
-            thread.join(100)
+            thread.join(300)
         end = now + timedelta(minutes=20)
         seal_waiting(end)
         while collecting.collect(AGE, end):

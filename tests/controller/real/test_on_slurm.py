@@ -11,7 +11,7 @@ from lab.slurm.cluster import SlurmCluster
 from tests.controller.real import series
 from tests.controller.real.starting import BARE, RESTART, STARTS
 
-pytestmark = [pytest.mark.slurm, pytest.mark.timeout(300)]
+pytestmark = pytest.mark.slurm
 SHORT = {
     "running", "failed", "requeued", "running_again", "held_running", "array_task", "own_exclusions", "all_nodes",
 }  # fmt: skip

@@ -20,7 +20,7 @@ from tests.controller.advisor import TOKEN, Server, SmallAdvisor, advice, wire
 from tests.controller.conftest import write_config
 
 ROOT = Path(__file__).resolve().parents[3]
-PATIENCE = 60.0  # seconds, on a machine with other things to do
+PATIENCE = 180.0  # seconds, on a machine with other things to do
 
 
 def until(true: Callable[[], Any], told: Callable[[], str], seconds: float = PATIENCE) -> None:

@@ -25,12 +25,12 @@ class Outside:
     def replies(self, **said: Any) -> None:
         """From now on its right answers hold this; what came before is forgotten."""
         request = Request(f"{self.address}/reply", data=json.dumps(said).encode(), method="PUT")
-        with urlopen(request, timeout=30):
+        with urlopen(request, timeout=180):
             pass
 
     def seen(self) -> list[dict[str, Any]]:
         """What it was sent."""
-        with urlopen(f"{self.address}/seen", timeout=30) as answer:
+        with urlopen(f"{self.address}/seen", timeout=180) as answer:
             found: list[dict[str, Any]] = json.load(answer)
         return found
 

@@ -10,7 +10,7 @@ from lab.parts.running import PYTHON, NotSo, Running, clean_environment, until
 
 def test_the_first_true_answer_counts() -> None:
     answers = iter([None, 0, "", 7, 8])
-    assert until(lambda: next(answers), 5, "a number", pause=0.0) == 7
+    assert until(lambda: next(answers), 90, "a number", pause=0.0) == 7
 
 
 def test_what_did_not_come_is_named() -> None:
@@ -21,13 +21,13 @@ def test_what_did_not_come_is_named() -> None:
 def test_a_process_that_died_silently_is_not_waited_for() -> None:
     running = Running([PYTHON, "-c", "print('no')"], {})
     with pytest.raises(NotSo, match="no"):
-        running.said("(ready)", 20)
+        running.said("(ready)", 90)
     assert running.end() == 0
 
 
 def test_a_signal_ends_it_and_its_output_is_kept() -> None:
     running = Running([PYTHON, "-uc", "import time; print('ready'); time.sleep(60)"], {})
-    assert running.said("(ready)", 20) == "ready"
+    assert running.said("(ready)", 90) == "ready"
     assert running.end(signal.SIGTERM) == -signal.SIGTERM
     assert running.text() == "ready"
 

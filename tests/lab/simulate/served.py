@@ -18,7 +18,7 @@ class ServedCluster:
     kind = "slurm"
     config = ""
     user = "trainer"
-    patience = 30.0
+    patience = 120.0
     node_names = ("n01", "n02", "n03", "n04", "n05")
 
     def __init__(self, folder: Path, scenario: str = "", **settings: float) -> None:
@@ -33,7 +33,7 @@ class ServedCluster:
             [sys.executable, "-m", "lab.simulate", "serve", str(folder), "--scenario", scenario], cwd=ROOT
         )
         try:
-            until(self._is_up, 60, "the server begins", pause=0.02)
+            until(self._is_up, 120, "the server begins", pause=0.02)
         except BaseException:
             end_process(self.process)
             raise
@@ -86,7 +86,7 @@ class ServedCluster:
             env={"PATH": os.defpath, "SLURM_TIME_FORMAT": "%s", **environment},
             capture_output=True,
             text=True,
-            timeout=30,
+            timeout=120,
             check=check,
         )
 

@@ -34,7 +34,7 @@ class Real:
 
     def run(self, *argv: str) -> tuple[int, str, str]:
         process = self.begin(*argv)
-        out, err = process.communicate(timeout=60)
+        out, err = process.communicate(timeout=180)
         return process.returncode, out, err
 
     def submit(self, *, exit_code: int = 0, **options: object) -> int:
@@ -104,7 +104,7 @@ def test_words_without_a_controller(real):
     real.cluster.stop_scheduler()
     try:
         processes = [real.begin(*argv) for argv in commands]  # together: each takes 9 s or 18 s
-        said = [process.communicate(timeout=60)[1] for process in processes]
+        said = [process.communicate(timeout=180)[1] for process in processes]
         codes = [process.returncode for process in processes]
     finally:
         real.cluster.start_scheduler()
