@@ -6,7 +6,7 @@ from datetime import datetime
 from django.db.models import Count
 from django.utils.translation import gettext as _
 
-from console.job_finding import KEYS, awaiting_approval, blind, in_recovery, stopped
+from console.job_finding import KEYS, keys_of
 from console.job_wanted import Shown
 from schedulers.states import LIVE, WAITING
 from workloads.models import Job
@@ -32,12 +32,13 @@ def counts_of(now: datetime) -> list[JobCount]:
     return [
         JobCount(Shown.RUNNING, _("running"), sum(states.get(state, 0) for state in _LIVE)),
         JobCount(Shown.WAITING, _("waiting"), sum(states.get(state, 0) for state in _WAITING)),
-        _keys(Shown.RECOVERY, _("in recovery"), in_recovery()),
-        _keys(Shown.APPROVAL, _("waiting for approval"), awaiting_approval()),
-        _keys(Shown.STOPPED, _("stopped within a day"), stopped(now)),
-        _keys(Shown.BLIND, _("blind"), blind()),
+        _keys(Shown.RECOVERY, _("in recovery"), now),
+        _keys(Shown.APPROVAL, _("waiting for approval"), now),
+        _keys(Shown.STOPPED, _("stopped within a day"), now),
+        _keys(Shown.BLIND, _("blind"), now),
     ]
 
 
-def _keys(shown: Shown, label: str, keys: list[int]) -> JobCount:
+def _keys(shown: Shown, label: str, now: datetime) -> JobCount:
+    keys = keys_of(shown, now)
     return JobCount(shown, label, len(keys), len(keys) >= KEYS)

@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import Any
 
 from django.db.models import Q, QuerySet, TextField
 from django.db.models.functions import Cast, Lower
@@ -32,7 +33,7 @@ _PATTERN = re.compile(r"[a-z0-9_-]+\.[a-z0-9_.-]*")  # a word with a dot, as all
 def fitting(wanted: Wanted, now: datetime) -> QuerySet[Job]:
     """The jobs that fit everything but the free text, in no order. Up to six queries for keys."""
     before = moment_of(wanted.earlier, now)
-    rows = _shown(Job.objects.all(), Shown(wanted.state), now)
+    rows = _shown(Job.objects.all(), Shown(wanted.state), now, moment_of(wanted.stood, now))
     if wanted.cluster or wanted.kind:
         rows = rows.filter(cluster__in=_clusters(wanted))
     own = {"partition": wanted.partition, "user": wanted.user, "wish": wanted.wish}
@@ -86,10 +87,13 @@ def with_pattern(text: str, before: datetime | None = None) -> list[int]:
 
 @dataclass(frozen=True)
 class Beyond:
-    """Where only the newest `KEYS` were looked at. `at`: the first that was not; none: narrow it otherwise."""
+    """Where only the newest `KEYS` were looked at. `at`: the first that was not; `part`: what of the address leads
+    to it.
+    """
 
     told: str
-    at: datetime | None = None
+    at: datetime
+    part: str = "earlier"
 
 
 def beyond(wanted: Wanted, now: datetime) -> list[Beyond]:
@@ -107,33 +111,27 @@ def beyond(wanted: Wanted, now: datetime) -> list[Beyond]:
             told = _("Only the newest %(count)s verdicts of pattern %(name)s were looked at.")
             found += [Beyond(told % {"count": KEYS, "name": text}, one) for one in judged]
     shown = Shown(wanted.state)
-    if shown in _LOOKED_UP and len(_LOOKED_UP[shown](now)) >= KEYS:
+    if shown in _LOOKED_UP:
+        times = _standing(shown, now, moment_of(wanted.stood, now)).values_list(_LOOKED_UP[shown].since, flat=True)
         told = _("Only the newest %(count)s jobs of the state “%(name)s” were looked at.")
-        found.append(Beyond(told % {"count": KEYS, "name": _(shown.label).lower()}))
+        said = told % {"count": KEYS, "name": _(shown.label).lower()}
+        if len(times[: KEYS + 1]) > KEYS:  # the order costs, and is of use only then
+            newest = times.order_by(f"-{_LOOKED_UP[shown].since}")
+            found += [Beyond(said, at, "stood") for at in newest[KEYS : KEYS + 1]]
     return found
 
 
-def in_recovery() -> list[int]:
-    """Jobs with a recovery under way."""
-    return _keys(open_recoveries(), "advice__attempt__job")
+def keys_of(shown: Shown, now: datetime, before: datetime | None = None) -> list[int]:
+    """The jobs of a state that is looked up elsewhere. `before`: only those that stood so by then.
 
-
-def awaiting_approval() -> list[int]:
-    """Jobs with advice that waits for a person's yes."""
-    return _keys(Advice.objects.filter(state=AdviceState.AWAITING_APPROVAL.value), "attempt__job")
-
-
-def stopped(now: datetime) -> list[int]:
-    """Jobs that were stopped by us within a day."""
-    since = now - STOPPED_FOR
-    done = {"operation": Operation.TERMINATE.value, "state": AdviceState.CONVERGED.value, "state_at__gte": since}
-    return _keys(Advice.objects.filter(created_at__gte=since - STOPPED_FOR, **done), "attempt__job")
-
-
-def blind() -> list[int]:
-    """Jobs that run and whose log cannot be read."""
-    rows = Attempt.objects.filter(blind_since__isnull=False, state__in=values(LIVE), job__live=True)
-    return _keys(rows, "job")
+    Without an order where they are all; else a second query for the newest.
+    """
+    known = _LOOKED_UP[shown]
+    rows = _standing(shown, now, before)
+    keys = list(rows.values_list(known.job, flat=True)[: KEYS + 1])
+    if len(keys) > KEYS:
+        keys = list(rows.order_by(f"-{known.since}").values_list(known.job, flat=True)[:KEYS])
+    return sorted(set(keys))
 
 
 def values(states: Iterable[JobState]) -> list[str]:
@@ -164,22 +162,49 @@ def _clusters(wanted: Wanted) -> list[int]:
     return list(rows.values_list("pk", flat=True))
 
 
-def _shown(jobs: QuerySet[Job], shown: Shown, now: datetime) -> QuerySet[Job]:
+def _shown(jobs: QuerySet[Job], shown: Shown, now: datetime, stood: datetime | None) -> QuerySet[Job]:
     if shown is Shown.EVERY:
         return jobs
     if shown is Shown.LIVE:
         return jobs.filter(live=True)
     if shown in _LOOKED_UP:
-        return jobs.filter(pk__in=_LOOKED_UP[shown](now))
+        return jobs.filter(pk__in=keys_of(shown, now, stood))
     states = {Shown.RUNNING: LIVE, Shown.WAITING: WAITING, Shown.FAILED: FAILURES, Shown.ENDED: FINAL}[shown]
     rows = jobs.filter(newest_state__in=values(states))
     return rows.filter(live=True) if shown in {Shown.RUNNING, Shown.WAITING} else rows
 
 
-_LOOKED_UP: Mapping[Shown, Callable[[datetime], list[int]]] = {
-    Shown.RECOVERY: lambda _now: in_recovery(),
-    Shown.APPROVAL: lambda _now: awaiting_approval(),
-    Shown.STOPPED: stopped,
-    Shown.BLIND: lambda _now: blind(),
+def _standing(shown: Shown, now: datetime, before: datetime | None) -> QuerySet[Any]:
+    known = _LOOKED_UP[shown]
+    rows = known.rows(now)
+    return rows if before is None else rows.filter(**{f"{known.since}__lte": before})
+
+
+def _stopped(now: datetime) -> QuerySet[Advice]:
+    since = now - STOPPED_FOR
+    done = {"operation": Operation.TERMINATE.value, "state": AdviceState.CONVERGED.value, "state_at__gte": since}
+    return Advice.objects.filter(created_at__gte=since - STOPPED_FOR, **done)
+
+
+def _blind(_now: datetime) -> QuerySet[Attempt]:
+    return Attempt.objects.filter(blind_since__isnull=False, state__in=values(LIVE), job__live=True)
+
+
+@dataclass(frozen=True)
+class _LookedUp:
+    """The rows that say that a job is in a state, where they name the job, and since when it is so."""
+
+    rows: Callable[[datetime], QuerySet[Any]]
+    job: str
+    since: str
+
+
+_LOOKED_UP: Mapping[Shown, _LookedUp] = {
+    Shown.RECOVERY: _LookedUp(lambda _now: open_recoveries(), "advice__attempt__job", "happened_at"),
+    Shown.APPROVAL: _LookedUp(
+        lambda _now: Advice.objects.filter(state=AdviceState.AWAITING_APPROVAL.value), "attempt__job", "created_at"
+    ),
+    Shown.STOPPED: _LookedUp(_stopped, "attempt__job", "state_at"),
+    Shown.BLIND: _LookedUp(_blind, "job", "blind_since"),
 }
 """States of which the jobs are looked up elsewhere first."""

@@ -62,7 +62,8 @@ class Wanted:
 
     `attempts`: more than so many. `since` and `until`: `2h` ago or a moment in UTC (`moment_of`). `sort`: a
     `JobOrder`, with `-` in front from the top down. `earlier`: of a node or a pattern only what was before that
-    moment (`job_finding.Beyond`). `after`: where the last page ended (`cursor_of`).
+    moment; `stood`: of a state that is looked up only what was so by then (`job_finding.Beyond`). `after`: where
+    the last page ended (`cursor_of`).
     """
 
     cluster: str = ""
@@ -78,6 +79,7 @@ class Wanted:
     until: str = ""
     q: str = ""
     earlier: str = ""
+    stood: str = ""
     sort: str = ""
     after: str = ""
     mistake: str = ""
@@ -111,7 +113,7 @@ WORDS = {
 
 def read_wanted(query: Mapping[str, str]) -> Wanted:
     """What a query string asks for. Words of the search box count like parts of the address, and win over them."""
-    said = {name: _text(query.get(name, "")) for name in {*WORDS.values(), "q", "sort", "earlier"}}
+    said = {name: _text(query.get(name, "")) for name in {*WORDS.values(), "q", "sort", "earlier", "stood"}}
     said["after"] = storable(query.get("after", ""), AFTER_LIMIT)
     said["q"], words = _split(said["q"])
     said |= words
@@ -171,6 +173,7 @@ _NAMES = {
     "attempts": gettext_lazy("attempts over"),
     "kind": gettext_lazy("scheduler"),
     "earlier": gettext_lazy("of node and pattern only what was before"),
+    "stood": gettext_lazy("of the state only what was so before"),
 }
 
 
@@ -236,6 +239,7 @@ _CHECKS: dict[str, Callable[[str], str]] = {
     "since": _moment,
     "until": _moment,
     "earlier": _moment,
+    "stood": _moment,
     "sort": _order,
     "after": _place,
 }

@@ -38,11 +38,9 @@ def job_table(asked: Asked) -> Context:
 
 
 def _earlier(wanted: Wanted, one: Beyond) -> str:
-    """The address of what was not looked at; `""` when none leads there. Up to a second is looked at twice."""
-    if one.at is None:
-        return ""
+    """The address of what was not looked at. Up to a second is looked at twice."""
     at = one.at.astimezone(UTC).replace(microsecond=0) + timedelta(seconds=1)
-    return wanted.address(earlier=f"{at:%Y-%m-%dT%H:%M:%S}")
+    return wanted.address(**{one.part: f"{at:%Y-%m-%dT%H:%M:%S}"})
 
 
 def heads(wanted: Wanted) -> list[Head]:

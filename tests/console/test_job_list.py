@@ -9,9 +9,10 @@ import pytest
 from django.http import QueryDict
 from django.test import Client
 from django.urls import reverse
+from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 
-from advisor_api.models import Advice
+from advisor_api.models import Advice, Sequence
 from advisor_api.policy.advice_state import AdviceState
 from advisor_api.policy.operation import Operation
 from console import job_finding
@@ -21,7 +22,7 @@ from console.rendering import bodies
 from detectors.models import Stay, Verdict
 from tests.console import sample
 from tests.console.sample import JobState, Sample
-from workloads.models import Cluster, Job
+from workloads.models import Attempt, Cluster, Job
 
 NOW = datetime(2026, 11, 30, 12, tzinfo=UTC)
 
@@ -314,14 +315,35 @@ def test_of_a_pattern_what_was_not_looked_at_is_said(
     assert on_the_page(as_viewer, link) == ([9103], "")
 
 
-def test_of_a_state_what_was_not_looked_at_is_said(
-    as_viewer: Client, rows: Sample, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("state", ["blind", "recovery", "approval", "stopped"])
+def test_of_a_state_what_was_not_looked_at_is_said_and_can_be_reached(
+    state: str, as_viewer: Client, rows: Sample, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    told = "Name a node or a pattern to find others"
-    assert told not in as_viewer.get("/jobs?state=blind").content.decode()
-    monkeypatch.setattr(job_finding, "KEYS", 1)
-    bodies.forget()
-    assert told in as_viewer.get("/jobs?state=blind").content.decode()
+    """Seven jobs came into the state one after the other; the newest three are looked at, then those before."""
+    now = timezone.now()
+    for number in range(7):
+        at = now - timedelta(minutes=10 + number)
+        live = JobState.RUNNING if state == "blind" else JobState.FAILED
+        attempt = sample.attempt(sample.job(rows.cluster, 9200 + number, now), 0, live, now)
+        if state == "blind":
+            Attempt.objects.filter(pk=attempt.pk).update(blind_since=at)
+            continue
+        advice = Advice.objects.get(pk=rows.waiting.pk)
+        advice.pk, advice.attempt, advice.created_at, advice.state_at = None, attempt, at, at
+        if state == "stopped":
+            advice.operation, advice.state = Operation.TERMINATE.value, AdviceState.CONVERGED.value
+        advice.save(force_insert=True)
+        if state == "recovery":
+            Sequence.objects.create(advice=advice, happened_at=at, detected_at=at, advised_at=at)
+    monkeypatch.setattr(job_finding, "KEYS", 3)
+    seen, address, pages = [], f"/jobs?cluster=demo&state={state}", 0
+    while address:
+        shown, address = on_the_page(as_viewer, address)
+        seen.append({number for number in shown if number >= 9200})
+        pages += 1
+        assert pages < 10 and len(shown) <= 3
+    assert set().union(*seen) == set(range(9200, 9207))
+    assert [min(part) for part in seen if part] == sorted(min(part) for part in seen if part), "the newest first"
 
 
 @pytest.mark.parametrize("query", ["node=n03", "", "q=llama", "node=n03&earlier=2026-11-30T12:00:00", "earlier=x"])
