@@ -17,10 +17,17 @@ PLAIN_DIGITS = 15  # a number of so many digits is the same as a float
 LONGEST_STEP_SECONDS = 7 * 86400.0
 
 _LOSS = re.compile(
-    r"loss(?:/train/total)?['\"]?(?:\s{0,3}[:=|]\s{0,6}| )'?"
+    r"[Ll]oss(?:/train/total)?['\"]?(?:\s{0,3}[:=|]\s{0,6}| )'?"
     r"(?P<loss>-?\d[\d.]{0,20}(?:[eE][+\-]?\d{1,3})?|nan|NaN|-?inf)\b"
 )
-_LOSS_NAMES = ("lm ", "lm_", "train_", "reduced_train_", "actor/pg_")  # what may stand before it without a gap
+_LOSS_NAMES = (
+    "lm ",
+    "lm_",
+    "total_",
+    "train_",
+    "reduced_train_",
+    "actor/pg_",
+)  # what may stand before it without a gap
 _GLOBAL_STEP = re.compile(r"\bglobal_step: ?(\d{1,12})\b", re.ASCII)
 _UPDATES = re.compile(r"\bnum_updates=(\d{1,12})\b", re.ASCII)
 _SECONDS = re.compile(
@@ -38,7 +45,13 @@ _TOKEN_SIGNS = ("_per_", "TPS=", "throughput:", "wps=")  # one of them stands in
 _TFLOPS = re.compile(r"\btflops: ?([\d.,]{1,20})", re.ASCII)
 _TFLOP_SIGNS = ("tflops:",)
 _SKIPPED = re.compile(r"number of skipped iterations:\s{0,6}[1-9]")
-_RANKS = {"prog.tqdm": BARS, "prog.epoch": EPOCHS}
+_FIELDS = ("| learning rate:", "| loss scale:", "| number of nan iterations:")
+"""Every step line of Megatron's relatives has them: one with these and without a loss has left it out."""
+_RANKS = {
+    "prog.tqdm": BARS,
+    "prog.keras": BARS,
+    **dict.fromkeys(("prog.epoch", "prog.epoch_begins", "prog.epoch_loss", "prog.epoch_json"), EPOCHS),
+}
 COMPANIONS = frozenset({"prog.hf", "prog.composer_values", "prog.olmo_values"})
 """Lines with the values of the step that the line before them reported."""
 _SUFFIXES = {"k": 1e3, "K": 1e3, "M": 1e6, "B": 1e9}
@@ -135,6 +148,22 @@ def _composer(words: Mapping[str, str], text: str) -> Place:
     return "prog.composer", epoch * (batches or 0) + batch, None
 
 
+def _keras(words: Mapping[str, str], text: str) -> Place:
+    """A bar that starts again with every epoch; one of an evaluation has another length."""
+    step, total = _count(words.get("i")), _count(words.get("n"))
+    return ("" if step is None else f"prog.keras/{total}"), step, None
+
+
+def _begun(name: str) -> Callable[[Mapping[str, str], str], Place]:
+    """A heading: what it announces is not done, what came before it is."""
+
+    def place(words: Mapping[str, str], text: str) -> Place:
+        count = _count(words.get("i"))
+        return (name, count - 1, _count(words.get("n"))) if count is not None and count > 1 else ("", None, None)
+
+    return place
+
+
 def _no_step(words: Mapping[str, str], text: str) -> Place:
     return "", None, None
 
@@ -145,6 +174,8 @@ _SPECIAL: dict[str, Callable[[Mapping[str, str], str], Place]] = {
     "prog.nemo2": _nemo,
     "prog.fairseq": _fairseq,
     "prog.composer": _composer,
+    "prog.keras": _keras,
+    **{name: _begun(name) for name in ("prog.epoch_begins", "prog.step_begins")},
     **dict.fromkeys(COMPANIONS, _no_step),
     "prog.megatron_eval": _no_step,
 }
@@ -159,8 +190,8 @@ def _loss(name: str, text: str) -> tuple[float | None, bool | None]:
         if _is_training_loss(text, found.start()):
             break
     else:
-        missing = name == "prog.megatron" and _SKIPPED.search(text) is None
-        return None, True if missing else None
+        megatron = name == "prog.megatron" or (name == "prog.iteration" and all(field in text for field in _FIELDS))
+        return None, True if megatron and _SKIPPED.search(text) is None else None
     word = found["loss"]
     value = float(word) if word.count(".") < 2 else math.nan
     return (value, False) if math.isfinite(value) else (None, True)

@@ -35,6 +35,19 @@ DIALECTS: dict[str, Values] = {
     "prog.meters": (12 * 1251 + 300, None, 5.912, None, None),
     "prog.fairseq": (997, None, 11.557, None, None),
     "prog.epoch": (3, 412.07, None, None, None),
+    "prog.loss_step": (1200, None, 2.3121, None, None),
+    "prog.iter_loss": (1200, None, 3.0112, None, None),
+    "prog.step_done": (120, None, None, None, None),
+    "prog.step_begins": (120, None, None, None, None),
+    "prog.epoch_begins": (12, None, None, None, None),
+    "prog.epoch_loss": (12, None, 2.3121, None, None),
+    "prog.epoch_json": (12, None, 2.3121, None, None),
+    "prog.updates": (1200, None, None, None, None),
+    "prog.clu": (1200, None, 2.3121, None, None),
+    "prog.levanter": (1200, None, 3.212, None, None),
+    "prog.mllog": (2048, None, None, None, None),
+    "prog.keras": (120, None, 0.6123, None, None),
+    "prog.batches": (40, None, None, None, None),
 }
 """Step, seconds of a step, loss, tokens and TFLOP a second that the example of each dialect tells."""
 
@@ -383,3 +396,71 @@ def test_a_state_of_another_version_is_dropped() -> None:
     watching.states = {name: {**state, "v": 0} for name, state in watching.states.items()}
     watching.see(unstamped_steps(90, 2, 60, 1))
     assert watching.outcome.progress.first_step == 90
+
+
+WRITTEN: list[tuple[str, list[str], int | None]] = [
+    (
+        "a step before its loss in JSON",
+        ['{"step": 100, "loss": 2.3, "lr": 1e-05}', '{"step": 200, "loss": 2.2}'],
+        200,
+    ),
+    (
+        "a step behind its loss",
+        ["INFO: loss = 2.3, step = 100 (12.3 sec)", "INFO: loss = 2.2, step = 200 (12.3 sec)"],
+        200,
+    ),
+    ("a step in brackets", ["Step [100/5000], Loss: 2.3121", "Step [200/5000], Loss: 2.2121"], 200),
+    ("a step padded with spaces", ["step      100: loss=2.3 aux={}", "step      200: loss=2.2 aux={}"], 200),
+    ("an iteration without its number of all", ["eta: 8:05:12  iter: 1259  total_loss: 1.01  lr: 0.01"], 1259),
+    ("an iteration of a runner of iterations", ["Iter(train) [   10/1000]  lr: 2e-05  loss: 1.2"], 10),
+    (
+        "a micro step beside its step",
+        ["Epoch 1 | iter 8 step 2 | loss train: 1.76, val: n/a | iter time: 121 ms"],
+        2,
+    ),
+    ("a meter that knows no epoch", ["Training  [  20/125000]  eta: 1 day, 0:00:00  loss: 11.1 (11.1)"], 20),
+    ("a meter with the epochs of all", ["Train: [1/300][10/1251]\teta 0:10:00 lr 0.000001\tloss 6.9 (6.9)"], 1261),
+    ("epochs alone", ["Epoch: 1, Loss: 2.3121", "Epoch: 2, Loss: 2.2121"], 2),
+    ("headings of epochs tell what is done", ["Epoch 1/10", "Epoch 2/10", "Epoch 3/10"], 2),
+    ("the heading of the first epoch tells nothing", ["Epoch 1/10"], None),
+    ("the best epoch is none that begins", ["the best epoch is kept, Epoch 12"], None),
+    (
+        "a save tells no epoch that is done",
+        ["Saved last.pt (epoch 3 @ 200 updates) (writing took 3.12 seconds)"],
+        None,
+    ),
+    (
+        "steps of an evaluation",
+        ["eval step 12/50 | loss 2.3", "eval_step: 13, loss: 2.3", "Iter(val) [10/50] loss: 2"],
+        None,
+    ),
+    ("warm-up steps of a plan", ["loss weights = 0.1, warm-up steps = 2000"], None),
+]
+"""Lines, and the step that is told."""
+
+
+@pytest.mark.parametrize(("lines", "step"), [c[1:] for c in WRITTEN], ids=[c[0] for c in WRITTEN])
+def test_a_step_is_read_however_it_is_written(lines: list[str], step: int | None) -> None:
+    watching = Watching()
+    assert watching.see(records(lines, every=5)).progress.last_step == step
+    assert watching.findings == {}
+
+
+def _relative(number: int, loss: str, skipped: int = 0) -> str:
+    return (
+        f" iteration {number:8}/  250000 | consumed samples: 43408 | consumed tokens: 88899584 | elapsed time per "
+        f"iteration (ms): 4247.9 | learning rate: 2.999E-04 | global batch size: 8 |{loss} loss scale: 1.0 | "
+        f"grad norm: nan | number of skipped iterations: {skipped:3} | number of nan iterations:   0 |"
+    )
+
+
+@pytest.mark.parametrize(
+    ("loss", "skipped", "found"), [("", 0, [AnomalyKind.NAN]), (" lm loss: 2.1E+00 |", 0, []), ("", 1, [])]
+)
+def test_relatives_of_megatron_leave_out_a_loss_that_is_no_number(
+    loss: str, skipped: int, found: list[AnomalyKind]
+) -> None:
+    watching = Watching()
+    watching.see(records([_relative(number, loss, skipped) for number in range(5426, 5430)], every=5))
+    assert [one.kind for one in watching.findings.values()] == found
+    assert watching.outcome.progress.last_step == 5429
