@@ -1,6 +1,6 @@
 """What does an advice say in one line, and may it be acted on?"""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -21,6 +21,7 @@ from workloads.models import Attempt, Cluster, Job
 
 OPEN = [state.value for state in AdviceState if MOVES[state]]
 ADVICE_SHOWN = 25
+ADVICE_TO_COME = 100
 OF_A_LIST = frozenset(f"facts.{name}" for name in ("state", "kind", "action", "mode", "evidence_status"))
 """Facts whose values are words of ours."""
 LONG = ("trace", "facts", "judged_by", "verdict__body")  # what a line alone does not show
@@ -74,18 +75,31 @@ class AdviceLine:
         return f"{self.advice.generation}:{self.state.value}"
 
 
+@dataclass(frozen=True)
+class OpenAdvice:
+    """Open advice of all clusters: the newest, and what is not over, of that what is wanted soonest first."""
+
+    newest: Sequence[AdviceLine]
+    to_come: Sequence[AdviceLine]
+
+
 def open_advice(now: datetime, only: Cluster | None = None, state: AdviceState | None = None) -> list[AdviceLine]:
-    """Open advice, the newest first: of all clusters or of one, in all open states or in one."""
-    rows = _rows().filter(state__in=[state.value] if state else OPEN)
+    """Open advice, the newest first: of all clusters or of one, in all open states or in one. Without the rules."""
+    rows = _open() if state is None else _rows().filter(state=state.value).defer(*LONG)
     if only is not None:
         rows = rows.filter(attempt__job__cluster=only)
-    return _lines(rows.order_by("-id")[:ADVICE_SHOWN], now)
+    return _lines(rows.order_by("-id")[:ADVICE_SHOWN], now, rules=False)
 
 
-def advice_to_come(now: datetime, limit: int) -> list[AdviceLine]:
-    """Open advice that is not over, of all clusters, what is wanted soonest first."""
-    rows = _rows().filter(state__in=OPEN, expires_at__gt=now).defer(*LONG)
-    return _lines(rows.order_by("not_before", "id")[:limit], now, rules=False)
+def all_open_advice(now: datetime) -> OpenAdvice:
+    """Both views of it, without the rules. Each line is made once, where there are not very many."""
+    rows = _open().order_by("not_before", "id")
+    lines = _lines(rows[: ADVICE_TO_COME + 1], now, rules=False)
+    if len(lines) <= ADVICE_TO_COME:
+        newest = sorted(lines, key=lambda line: -line.advice.pk)[:ADVICE_SHOWN]
+        return OpenAdvice(newest, [line for line in lines if line.advice.expires_at > now])
+    to_come = _lines(rows.filter(expires_at__gt=now)[:ADVICE_TO_COME], now, rules=False)
+    return OpenAdvice(open_advice(now), to_come)
 
 
 def advice_on(job: Job, now: datetime) -> list[AdviceLine]:
@@ -210,6 +224,10 @@ def _value(value: Any) -> str:
 
 def _rows() -> QuerySet[Advice]:
     return Advice.objects.select_related("attempt__job__cluster", "verdict", "sequence", "policy")
+
+
+def _open() -> QuerySet[Advice]:
+    return _rows().filter(state__in=OPEN).defer(*LONG)
 
 
 def _lines(rows: QuerySet[Advice], now: datetime, *, rules: bool = True) -> list[AdviceLine]:

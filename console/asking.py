@@ -4,7 +4,7 @@ import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, TypeVar
 
 from django.db.models import Max
 from django.urls import reverse
@@ -24,6 +24,8 @@ PAUSES_COMPARED = 20
 LOOKED_THROUGH = 20_000
 EVENTS_COMPARED = 100  # ids can be committed out of order: the highest one alone does not tell
 
+_Made = TypeVar("_Made")
+
 
 class Scope(Word):
     """What a panel speaks of."""
@@ -42,7 +44,7 @@ class Asked:
 
     `standing`: of a cluster's nodes only those in this field (`advisor_api.node_standing`); empty: all.
     `node`: the name of a node of the cluster. `query`: the filters of a list as its address has them, bounded.
-    `window`: the stretch of a job's time that is looked at.
+    `window`: the stretch of a job's time that is looked at. `made`: what panels of a page have in common (`once`).
     """
 
     now: datetime
@@ -54,6 +56,14 @@ class Asked:
     node: str = ""
     query: str = ""
     window: Window = WHOLE
+    made: dict[str, Any] = field(default_factory=dict, compare=False, repr=False)
+
+    def once(self, name: str, make: Callable[[], _Made]) -> _Made:
+        """What `make` gives, made for the first panel that asks for it by that name."""
+        if name not in self.made:
+            self.made[name] = make()
+        made: _Made = self.made[name]
+        return made
 
     @property
     def the_cluster(self) -> Cluster:

@@ -15,7 +15,7 @@ from advisor_api.models import Advice, ControllerLease, Exclusion, Pause
 from advisor_api.pausing import covers
 from advisor_api.policy.advice_state import AdviceState
 from advisor_api.policy.operation import Operation
-from console.advice_lines import AdviceLine, advice_to_come, without
+from console.advice_lines import AdviceLine, without
 from console.pause_words import name_of
 from console.recovery import sequence_of
 from detectors.models import Verdict
@@ -74,11 +74,11 @@ class NextStep:
         return f"step-{self.kind}-{self.cluster.pk}-{of}"
 
 
-def next_steps(now: datetime) -> tuple[list[NextStep], int]:
-    """The soonest first, and how many more there are. A fixed number of queries."""
+def next_steps(now: datetime, advice: Iterable[AdviceLine]) -> tuple[list[NextStep], int]:
+    """The soonest first, and how many more there are. `advice`: what is to come. A fixed number of queries."""
     pauses = list(Pause.objects.select_related("cluster").filter(until__gt=now).order_by("until")[:READ])
     leased = set(ControllerLease.objects.filter(until__gt=now).values_list("cluster", flat=True))
-    steps = list(_of_advice(now, pauses, leased))
+    steps = list(_of_advice(now, advice, pauses, leased))
     told = {step.pause.pk for step in steps if step.pause is not None}
     others = [pause for pause in pauses if pause.pk not in told]
     steps += [*_of_decisions(now), *_of_nodes(now), *_of_pauses(now, others)]
@@ -100,8 +100,10 @@ def step_sentence(line: AdviceLine) -> str:
     return said % {"attempt": line.advice.attempt.label, "without": without(line.advice)}
 
 
-def _of_advice(now: datetime, pauses: list[Pause], leased: set[int]) -> Iterator[NextStep]:
-    for line in advice_to_come(now, READ):
+def _of_advice(
+    now: datetime, lines: Iterable[AdviceLine], pauses: list[Pause], leased: set[int]
+) -> Iterator[NextStep]:
+    for line in lines:
         job, advice = line.job, line.advice
         if line.operation is Operation.WAIT:
             continue

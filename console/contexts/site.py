@@ -4,7 +4,7 @@ from advisor_api.cluster_view import SeenCluster
 from advisor_api.models import ControllerLease
 from advisor_api.policy.advice_state import AdviceState
 from audit.in_sight import hidden_now
-from console.advice_lines import open_advice
+from console.advice_lines import OpenAdvice, all_open_advice, open_advice
 from console.asking import Asked
 from console.cluster_rows import cluster_rows
 from console.contexts import Context
@@ -24,7 +24,7 @@ def at_a_glance(asked: Asked) -> Context:
 
 def coming_steps(asked: Asked) -> Context:
     """What happens next by itself."""
-    steps, more = next_steps(asked.now)
+    steps, more = next_steps(asked.now, _open_advice(asked).to_come)
     return {"steps": steps, "more": more, "may_hold": MAY_HOLD in asked.may}
 
 
@@ -39,7 +39,7 @@ def clusters(asked: Asked) -> Context:
 
 def advice_now(asked: Asked) -> Context:
     """Open advice of all clusters."""
-    return {"lines": open_advice(asked.now)}
+    return {"lines": _open_advice(asked).newest}
 
 
 def newest_events(asked: Asked) -> Context:
@@ -58,3 +58,8 @@ def approvals(asked: Asked) -> Context:
 def deliveries(asked: Asked) -> Context:
     """What was told to whom, the newest first, and what came of it."""
     return {"rows": newest_deliveries(), "may_see_whom": SEE_WHOM in asked.may}
+
+
+def _open_advice(asked: Asked) -> OpenAdvice:
+    """Two panels of the overview show it."""
+    return asked.once("open advice", lambda: all_open_advice(asked.now))

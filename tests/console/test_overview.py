@@ -11,6 +11,8 @@ from advisor_api.models import Advice, ControllerLease, Exclusion, Pause
 from advisor_api.policy.advice_state import AdviceState
 from audit.event_type import EventType
 from audit.models import AuditEvent
+from console import advice_lines
+from console.advice_lines import all_open_advice, open_advice
 from console.counts import counts_of
 from console.job_list import job_page
 from console.job_wanted import Wanted
@@ -29,7 +31,7 @@ def to_come(rows: Sample, now: datetime) -> Advice:
 
 
 def said(now: datetime) -> list[tuple[StepKind, str]]:
-    return [(step.kind, step.sentence) for step in next_steps(now)[0]]
+    return [(step.kind, step.sentence) for step in next_steps(now, all_open_advice(now).to_come)[0]]
 
 
 def form(advice: Advice, now: datetime, **more: str) -> dict[str, str]:
@@ -42,6 +44,27 @@ def test_each_count_is_as_long_as_the_list_behind_it(rows: Sample, to_come: Advi
     counts = {count.shown: count.number for count in counts_of(now)}
     assert counts == {shown: len(job_page(Wanted(state=shown.value), now).rows) for shown in counts}
     assert counts["running"] == 3 and counts["recovery"] == 2 and counts["approval"] == 1 and counts["blind"] == 1
+
+
+@pytest.mark.parametrize("most", [100, 1], ids=["few", "very many"])
+def test_open_advice_is_the_same_however_much_there_is(
+    most: int, rows: Sample, to_come: Advice, now: datetime, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Advice.objects.filter(pk=rows.waiting.pk).update(expires_at=now - timedelta(seconds=1))
+    monkeypatch.setattr(advice_lines, "ADVICE_TO_COME", most)
+    found = all_open_advice(now)
+    assert [line.advice.pk for line in found.newest] == [line.advice.pk for line in open_advice(now)]
+    assert [line.advice.pk for line in found.newest] == [to_come.pk, rows.waiting.pk]
+    assert [line.advice.pk for line in found.to_come] == [to_come.pk], "what is over is not to come"
+
+
+def test_the_overview_makes_the_lines_of_open_advice_once(
+    as_viewer: Client, rows: Sample, to_come: Advice, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made: list[int] = []
+    monkeypatch.setattr(advice_lines, "advice_sentence", lambda advice: made.append(advice.pk) or "It is said")
+    text = as_viewer.get("/").content.decode()
+    assert text.count("It is said") == len(made) == len(set(made)) == 2
 
 
 def test_what_comes_next_is_said_in_its_order(rows: Sample, to_come: Advice, now: datetime) -> None:
@@ -78,7 +101,9 @@ def test_without_a_controller_the_step_says_that_it_waits_for_one(
 ) -> None:
     assert "No controller is connected" in as_viewer.get("/").content.decode()
     ControllerLease.objects.create(cluster=rows.cluster, holder="c1", until=now + timedelta(minutes=1))
-    assert [step.note for step in next_steps(now)[0] if step.kind is StepKind.RESTART] == [""]
+    assert [
+        step.note for step in next_steps(now, all_open_advice(now).to_come)[0] if step.kind is StepKind.RESTART
+    ] == [""]
 
 
 def test_a_person_holds_the_step_and_takes_it_back(
@@ -134,7 +159,7 @@ def test_a_hold_lasts_as_long_as_the_advice_and_no_longer(
     assert "is not carried out any more" in page, "what happens then"
     as_operator.post(address, form(to_come, now))
     assert Pause.objects.get().until == ends_at
-    [step] = [one for one in next_steps(now)[0] if one.kind is StepKind.HELD]
+    [step] = [one for one in next_steps(now, all_open_advice(now).to_come)[0] if one.kind is StepKind.HELD]
     assert (step.at, step.ends_at) == (ends_at, None)
 
 
