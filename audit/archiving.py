@@ -21,9 +21,10 @@ from django.db import IntegrityError, transaction
 from audit import archive_file
 from audit.archive_file import ENDING, Head, name_of, stem_of
 from audit.event_type import EventType
+from audit.keyring import LATE, LEAKED, STRANGE, Keyring
 from audit.models import AuditArchive, AuditCheckpoint, AuditEvent, AuditSeal
 from audit.row_text import BATCH, START
-from audit.signing import key_id, public_half, sign, signed_by
+from audit.signing import Ending, key_id, public_half, sign
 from audit.trail import Actor, Entry, Subject, record
 from audit.verifying import follow_file, links_of
 from audit.walking import Broken, Link, Walk, removal_of
@@ -39,11 +40,12 @@ class Refused(Exception):
 
 @dataclass(frozen=True)
 class Archive:
-    """Where to, by whose key, and in whose name."""
+    """Where to, by whose key, and in whose name. `keys`: those that may have signed what is there, this one too."""
 
     folder: Path
     key: Ed25519PrivateKey
     actor: Actor
+    keys: Keyring
 
 
 @dataclass(frozen=True)
@@ -103,17 +105,35 @@ def _next_part(cluster: str, archive: Archive, until: datetime) -> _Part | None:
     first, before = 1, START
     stone = AuditArchive.objects.filter(cluster=cluster).order_by("-first_seq").first()
     if stone is not None:
-        if not signed_by(public_half(archive.key), removal_of(stone), stone.signature):
-            raise Refused(f"The stone of seals {stone.first_seq} to {stone.last_seq} was not signed by this key.")
+        _check_last(stone, archive)
         first, before = stone.last_seq + 1, stone.digest
-    signed = AuditCheckpoint.objects.filter(cluster=cluster, seq__gte=first).order_by("seq")
-    old = signed.filter(at__lte=until)
-    end = _begun(cluster, first, archive.folder, {row.seq: row for row in old.filter(seq__lt=first + AT_ONCE)})
-    end = end or old.filter(seq__lt=first + AT_ONCE).last() or old.first()
+    signed = AuditCheckpoint.objects.filter(cluster=cluster, seq__gte=first, at__lte=until).order_by("seq")
+    near = {row.seq: row for row in signed.filter(seq__lt=first + AT_ONCE) if _may_end(row, archive.keys)}
+    end = _begun(cluster, first, archive.folder, near) or (near[max(near)] if near else None)
+    end = end or next((row for row in signed.iterator() if _may_end(row, archive.keys)), None)
     if end is None:
         _say_why(cluster, first, until)
         return None
     return _Part(cluster, first, before, end)
+
+
+def _may_end(row: AuditCheckpoint, keys: Keyring) -> bool:
+    """Whether a part may end here: a key that has come to its end proves no time. Forged ones are met later."""
+    return keys.worth(row.key_id, Ending(row.cluster, row.seq, row.digest, row.at), row.signature) not in {
+        LATE,
+        LEAKED,
+    }
+
+
+def _check_last(stone: AuditArchive, archive: Archive) -> None:
+    """A stone that a thief of the key may have put is believed when its file holds. Raises `Refused`."""
+    walk = Walk(stone.cluster, archive.keys, {}, stone.first_seq - 1, stone.before)
+    try:
+        walk.meet(stone)
+        if walk.doubts:
+            follow_file(walk, stone, archive.folder)
+    except Broken as broken:
+        raise Refused(f"The chain of {_called(stone.cluster)} does not hold: {broken}.") from None
 
 
 def _begun(cluster: str, first: int, folder: Path, ends: dict[int, AuditCheckpoint]) -> AuditCheckpoint | None:
@@ -147,13 +167,14 @@ def _written(part: _Part, archive: Archive, now: datetime) -> tuple[list[int], A
     public, path = public_half(archive.key), archive.folder / part.name
     signed = AuditCheckpoint.objects.filter(cluster=part.cluster, seq__gte=part.first_seq, seq__lte=part.end.seq)
     checkpoints = {row.seq: row for row in signed}
-    walk = Walk(part.cluster, public, checkpoints, part.first_seq - 1, part.before)
+    walk = Walk(part.cluster, archive.keys, checkpoints, part.first_seq - 1, part.before)
     events: list[int] = []
     try:
         with tempfile.NamedTemporaryFile("wb", dir=archive.folder, prefix=UNDER_WAY, suffix=PART) as file:
             head = Head(part.cluster, part.first_seq, part.end.seq, part.before)
             first_at, last_at = archive_file.write(file, head, _followed(walk, part, events), checkpoints)
             walk.ended(part.end.seq)
+            _check_known(walk)
             file.flush()
             os.fchmod(file.fileno(), 0o400)
             os.fsync(file.fileno())
@@ -175,10 +196,16 @@ def _written(part: _Part, archive: Archive, now: datetime) -> tuple[list[int], A
             key_id=key_id(public),
         )
         stone.signature = sign(archive.key, removal_of(stone))
-        follow_file(Walk(part.cluster, public, {}, part.first_seq - 1, part.before), stone, archive.folder)
+        follow_file(Walk(part.cluster, archive.keys, {}, part.first_seq - 1, part.before), stone, archive.folder)
     except Broken as broken:
         raise Refused(f"The chain of {_called(part.cluster)} does not hold: {broken}. See verify_audit.") from None
     return events, stone
+
+
+def _check_known(walk: Walk) -> None:
+    for run in walk.runs:
+        if run.worth == STRANGE:
+            raise Broken(f"checkpoint {run.first_seq} was signed by a key that the site does not know")
 
 
 def _put(written: Path, path: Path) -> None:

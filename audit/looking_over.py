@@ -11,6 +11,7 @@ from django.db.models import Exists, OuterRef
 
 from audit.actor_kind import ActorKind
 from audit.event_type import EventType
+from audit.keyring import Keyring
 from audit.level import Level
 from audit.models import AuditChain, AuditCheckpoint, AuditEvent, AuditSeal, AuditUnsealed
 from audit.trail import Actor, Entry, Subject
@@ -18,6 +19,7 @@ from audit.verifying import ChainReport, links_of, verify
 from audit.walking import Broken, Walk
 
 MOST = 100_000  # seals followed at once: some seconds
+RUNS = 20  # of checkpoints by the same key, told in the event: the newest
 STRANGERS = 5  # events that slipped in, told by number
 ASKED, HOLDS, BROKEN = "asked", "holds", "broken"
 VERIFIER = Actor(ActorKind.RULE, "verify")
@@ -35,7 +37,7 @@ class Looked:
     @property
     def holds(self) -> bool:
         """Whether everything that was looked at is as it was written."""
-        return not self.report.problem and not self.strangers
+        return not self.report.problem and not self.strangers and not self.report.strange
 
     @property
     def sentence(self) -> str:
@@ -46,6 +48,12 @@ class Looked:
         if self.strangers:
             numbers = ", ".join(map(str, self.strangers))
             return f"{name} is NOT as it was written: event {numbers} was slipped in, no seal covers it."
+        if self.report.strange:
+            run = self.report.strange[0]
+            return (
+                f"{name} is not known to be as it was written: checkpoint {run.first_seq} was signed by a key that "
+                "the site does not know."
+            )
         where = f"seals {self.begins + 1} to {self.report.seals}" if self.begins else f"{self.report.seals} seals"
         proved = "no signature proves it"
         if self.report.proved_at is not None:
@@ -54,18 +62,20 @@ class Looked:
         waiting = f"; {self.unsealed} events wait for their seal" if self.unsealed else ""
         if self.unsealed == 1:
             waiting = "; 1 event waits for its seal"
+        if self.report.doubts:
+            waiting += f"; {self.report.doubts[0]}: verify_audit --archive reads its file"
         return f"{name} is as it was written: {where}, {proved}{waiting}."
 
 
-def look_over(cluster: str, public_key: str, most: int = MOST) -> Looked:
-    """Follow at most about `most` seals of a chain, its newest ones. `public_key` as for `verify`."""
+def look_over(cluster: str, keys: Keyring, most: int = MOST) -> Looked:
+    """Follow at most about `most` seals of a chain, its newest ones. `keys` as for `verify`."""
     end = AuditChain.objects.filter(cluster=cluster).values_list("seq", flat=True).first() or 0
     begin = None
     if AuditSeal.objects.filter(cluster=cluster, seq__lte=end - most).exists():
         signed = AuditCheckpoint.objects.filter(cluster=cluster)
-        begin = signed.filter(seq__lte=end - most).order_by("-seq").first()
-        begin = begin or signed.order_by("seq").first()
-    report = verify(cluster, public_key) if begin is None else _from(begin, public_key, end)
+        before = signed.filter(seq__lte=end - most).order_by("-seq")
+        begin = before.filter(key_id__in=keys.sound()).first() or before.first() or signed.order_by("seq").first()
+    report = verify(cluster, keys) if begin is None else _from(begin, keys, end)
     begins = begin.seq if begin else 0
     unsealed = AuditUnsealed.objects.filter(cluster=cluster).count()
     return Looked(report, begins, _strangers(cluster, begins), unsealed)
@@ -90,6 +100,7 @@ def event_of(looked: Looked, asked_by: str) -> Entry:
             "unsealed": looked.unsealed,
             "problem": report.problem,
             "strangers": list(looked.strangers),
+            "runs": [vars(run) for run in report.runs[-RUNS:]],
         },
     )
 
@@ -105,9 +116,9 @@ def asked_for(cluster: str, actor: Actor) -> Entry:
     )
 
 
-def _from(begin: AuditCheckpoint, public_key: str, end: int) -> ChainReport:
+def _from(begin: AuditCheckpoint, keys: Keyring, end: int) -> ChainReport:
     later = AuditCheckpoint.objects.filter(cluster=begin.cluster, seq__gt=begin.seq, seq__lte=end)
-    walk = Walk(begin.cluster, public_key, {row.seq: row for row in later}, begin.seq, begin.digest)
+    walk = Walk(begin.cluster, keys, {row.seq: row for row in later}, begin.seq, begin.digest)
     problem = ""
     try:
         walk.witness(begin)
@@ -116,7 +127,7 @@ def _from(begin: AuditCheckpoint, public_key: str, end: int) -> ChainReport:
         walk.ended(end)
     except Broken as broken:
         problem = str(broken)
-    return ChainReport(begin.cluster, walk.seq, walk.proved, walk.proved_at, problem)
+    return ChainReport(begin.cluster, walk.seq, walk.proved, walk.proved_at, problem, runs=tuple(walk.runs))
 
 
 def _strangers(cluster: str, begins: int) -> tuple[int, ...]:

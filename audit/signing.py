@@ -13,6 +13,7 @@ import tempfile
 from dataclasses import astuple, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Protocol
 
 from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
@@ -22,6 +23,14 @@ RAW = 32  # bytes of either half of a key
 
 class BadKey(ValueError):
     """A key that cannot be used; the message is a sentence."""
+
+
+class Said(Protocol):
+    """Something that can be signed."""
+
+    @property
+    def text(self) -> bytes:
+        """What is signed; it begins with a word of its own for each kind."""
 
 
 @dataclass(frozen=True)
@@ -72,6 +81,7 @@ def kept_key(path: Path) -> Ed25519PrivateKey:
         with tempfile.NamedTemporaryFile("w", dir=path.parent) as file:  # readable by its owner only
             file.write(Ed25519PrivateKey.generate().private_bytes_raw().hex() + "\n")
             file.flush()
+            os.fsync(file.fileno())
             with contextlib.suppress(FileExistsError):  # somebody was first
                 os.link(file.name, path)
     return _read(path)
@@ -87,7 +97,7 @@ def key_id(public: str) -> str:
     return hashlib.sha256(bytes.fromhex(public)).hexdigest()[:16]
 
 
-def sign(key: Ed25519PrivateKey, said: Ending | Removal) -> str:
+def sign(key: Ed25519PrivateKey, said: Said) -> str:
     """128 hexadecimal characters."""
     return key.sign(said.text).hex()
 
@@ -100,7 +110,7 @@ def read_public(text: str) -> Ed25519PublicKey:
         raise BadKey("A public key is 64 hexadecimal characters.") from None
 
 
-def signed_by(public: str, said: Ending | Removal, signature: str) -> bool:
+def signed_by(public: str, said: Said, signature: str) -> bool:
     """Whether the holder of the key said so. Raises `BadKey` for a public half that is none."""
     key = read_public(public)
     try:

@@ -8,9 +8,11 @@ from django.conf import settings
 from django.utils import timezone
 
 from audit.checkpoints import append, sign_due
+from audit.key_change import site_keys
+from audit.keyring import Keyring
 from audit.looking_over import event_of, look_over
 from audit.sealing import AT_ONCE, seal_waiting
-from audit.signing import BadKey, kept_key, public_half
+from audit.signing import BadKey, kept_key
 from audit.trail import record
 
 log = logging.getLogger("rekindle.audit")
@@ -37,9 +39,9 @@ def seal() -> None:
 def verify_chain(cluster: str, asked_by: str) -> None:
     """Look over the newest part of a chain, because somebody asked, and write into the trail what was found."""
     try:
-        public = public_half(kept_key(settings.AUDIT_KEY_FILE))
+        keys = site_keys(settings.AUDIT_KEY_FILE)
     except (BadKey, OSError) as error:
         log.error("the key of the audit trail cannot be used, so nothing is proved: %s", error)
-        public = ""
-    looked = look_over(cluster, public)
+        keys = Keyring()
+    looked = look_over(cluster, keys)
     record([event_of(looked, asked_by)], timezone.now())

@@ -1,7 +1,7 @@
 """Is the trail as it was written? Which is the first thing that is not, and what is proved of the rest?
 
 A chain alone is *consistent*: whoever can write seals can write all of them anew. A checkpoint or a stone whose
-signature holds *proves* everything up to it, as long as the key was out of reach.
+signature holds *proves* everything up to it, as long as the key was out of reach (`audit.keyring`).
 """
 
 from collections.abc import Iterator, Sequence
@@ -13,9 +13,10 @@ from pathlib import Path
 from django.db.models import Exists, OuterRef
 
 from audit import archive_file
+from audit.keyring import STRANGE, Keyring
 from audit.models import AuditArchive, AuditChain, AuditCheckpoint, AuditEvent, AuditSeal, AuditUnsealed
 from audit.row_text import BATCH, START, texts_of
-from audit.walking import Broken, Link, Walk
+from audit.walking import Broken, Link, Run, Walk
 
 TRIES = 3
 
@@ -25,6 +26,8 @@ class ChainReport:
     """What is known of one chain. `problem` is a sentence about the first thing that is wrong, or `""`.
 
     `archived`: up to this seal stones stand in the place of the seals; `was_read`: their files were followed, too.
+    `runs`: which key signed which checkpoints, and what that is worth. `doubts`: stones that a key's thief may have
+    put, and whose files were not read.
     """
 
     cluster: str
@@ -34,6 +37,13 @@ class ChainReport:
     problem: str = ""
     archived: int = 0
     was_read: bool = False
+    runs: tuple[Run, ...] = ()
+    doubts: tuple[str, ...] = ()
+
+    @property
+    def strange(self) -> tuple[Run, ...]:
+        """Checkpoints of keys that are not known."""
+        return tuple(run for run in self.runs if run.worth == STRANGE)
 
 
 def chains() -> list[str]:
@@ -45,17 +55,16 @@ def chains() -> list[str]:
 
 
 def verify(
-    cluster: str, public_key: str, outside: Sequence[AuditCheckpoint] = (), archive: Path | None = None
+    cluster: str, keys: Keyring, outside: Sequence[AuditCheckpoint] = (), archive: Path | None = None
 ) -> ChainReport:
     """Follow one chain from its first seal. `outside`: checkpoints that were kept elsewhere, of any cluster.
 
-    `public_key`: 64 hexadecimal characters, or `""`: then nothing can be proved. `archive`: the folder of the files
-    that stones name; without it their content is not looked at. Memory does not grow with the chain. Raises
-    `BadKey`.
+    `keys`: those that may have signed; without any nothing can be proved. `archive`: the folder of the files that
+    stones name; without it their content is not looked at. Memory does not grow with the chain.
     """
     for _again in range(TRIES):
         stones = list(AuditArchive.objects.filter(cluster=cluster).order_by("first_seq"))
-        report = _verify(cluster, public_key, outside, archive, stones)
+        report = _verify(cluster, keys, outside, archive, stones)
         if not report.problem or AuditArchive.objects.filter(cluster=cluster).count() == len(stones):
             break  # else a part was archived in the meantime, and is no gap
     return report
@@ -63,19 +72,19 @@ def verify(
 
 def _verify(
     cluster: str,
-    public_key: str,
+    keys: Keyring,
     outside: Sequence[AuditCheckpoint],
     archive: Path | None,
     stones: Sequence[AuditArchive],
 ) -> ChainReport:
     least = AuditChain.objects.filter(cluster=cluster).values_list("seq", flat=True).first() or 0
-    walk = Walk(cluster, public_key, {row.seq: row for row in AuditCheckpoint.objects.filter(cluster=cluster)})
+    walk = Walk(cluster, keys, {row.seq: row for row in AuditCheckpoint.objects.filter(cluster=cluster)})
     problem = ""
     try:
         for row in (each for each in outside if each.cluster == cluster):
             walk.expect(row)
         for stone in stones:
-            walk.meet(stone)
+            walk.meet(stone, is_read=archive is not None)
             if archive is None:
                 walk.over(stone)
             else:
@@ -90,7 +99,15 @@ def _verify(
         problem = str(broken)
     archived = stones[-1].last_seq if stones else 0
     return ChainReport(
-        cluster, walk.seq, walk.proved, walk.proved_at, problem, archived, was_read=archive is not None
+        cluster,
+        walk.seq,
+        walk.proved,
+        walk.proved_at,
+        problem,
+        archived,
+        archive is not None,
+        tuple(walk.runs),
+        tuple(walk.doubts),
     )
 
 

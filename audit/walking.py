@@ -1,12 +1,13 @@
 """Does one chain hold, link by link, over what stands in the table and what stands in files?"""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
+from audit.keyring import FORGED, PROVED, STRANGE, Keyring
 from audit.models import AuditArchive, AuditCheckpoint
 from audit.row_text import GONE, START, digest
-from audit.signing import Ending, Removal, signed_by
+from audit.signing import Ending, Removal
 
 
 class Broken(Exception):
@@ -24,23 +25,38 @@ class Link:
     sealed_at: datetime | None = None
 
 
+@dataclass(frozen=True)
+class Run:
+    """Checkpoints one after the other that were signed by the same key and are worth the same (`audit.keyring`)."""
+
+    key: str
+    worth: str
+    first_seq: int
+    last_seq: int
+    number: int = 1
+
+
 class Walk:
     """One way along a chain, from its first seal or from where a stone ends.
 
-    `signed`: the stored checkpoints by seal. `public_key`: `""` proves nothing.
+    `signed`: the stored checkpoints by seal. `keys`: an empty ring proves nothing. `runs`: whose word was met.
+    `doubts`: stones that may be a thief's, and whose files were not read.
     """
 
     def __init__(
         self,
         cluster: str,
-        public_key: str,
+        keys: Keyring,
         signed: Mapping[int, AuditCheckpoint],
         seq: int = 0,
         link: str = START,
     ) -> None:
         self._cluster = cluster
-        self._public_key = public_key
+        self._keys = keys
         self._signed = dict(signed)
+        self._kept: set[int] = set()
+        self.runs: list[Run] = []
+        self.doubts: list[str] = []
         self.link = link
         self.seq = seq
         self.proved = 0
@@ -49,8 +65,9 @@ class Walk:
     def expect(self, row: AuditCheckpoint) -> None:
         """A checkpoint from elsewhere: the stored one, if there is one, must be the same."""
         stored = self._signed.setdefault(row.seq, row)
-        if (stored.digest, stored.signature) != (row.digest, row.signature):
+        if (stored.digest, stored.signature, stored.key_id) != (row.digest, row.signature, row.key_id):
             raise Broken(f"checkpoint {row.seq} is another one than the one that was kept outside")
+        self._kept.add(row.seq)
 
     def follow(self, links: Iterable[Link]) -> None:
         """The next seals."""
@@ -65,20 +82,41 @@ class Walk:
         """A checkpoint that speaks of the seal that was met last."""
         if (row.cluster, row.seq, row.digest) != (self._cluster, self.seq, self.link):
             raise Broken(f"the chain was written anew: its digest at checkpoint {row.seq} is another one")
-        if not self._public_key:
+        if not self._keys.keys:
             return
-        if not signed_by(self._public_key, Ending(self._cluster, row.seq, row.digest, row.at), row.signature):
-            raise Broken(f"checkpoint {row.seq} was not signed by this key")
-        self.proved, self.proved_at = row.seq, row.at
+        ending = Ending(self._cluster, row.seq, row.digest, row.at)
+        worth = self._keys.worth(row.key_id, ending, row.signature, kept=row.seq in self._kept)
+        if worth == FORGED:
+            raise Broken(f"checkpoint {row.seq} was not signed by the key {_name(row.key_id)}, which it names")
+        self._met(row, worth)
+        if worth == PROVED:
+            self.proved, self.proved_at = row.seq, row.at
 
-    def meet(self, stone: AuditArchive) -> None:
-        """A stone must begin where the walk stands, and be signed."""
+    def _met(self, row: AuditCheckpoint, worth: str) -> None:
+        last = self.runs[-1] if self.runs else None
+        if last is not None and (last.key, last.worth) == (row.key_id, worth):
+            self.runs[-1] = replace(last, last_seq=row.seq, number=last.number + (row.seq != last.last_seq))
+        else:
+            self.runs.append(Run(row.key_id, worth, row.seq, row.seq))
+
+    def meet(self, stone: AuditArchive, *, is_read: bool = False) -> None:
+        """A stone must begin where the walk stands, and be signed.
+
+        `is_read`: its file is followed next, so that it hides nothing even if a key's thief put it.
+        """
         if stone.first_seq != self.seq + 1 or stone.last_seq < stone.first_seq:
             raise Broken(f"seal {self.seq + 1} is missing: after {self.seq} stands the stone of {_span(stone)}")
         if stone.before != self.link:
             raise Broken(f"the stone of {_span(stone)} does not go on from seal {self.seq}")
-        if self._public_key and not signed_by(self._public_key, removal_of(stone), stone.signature):
-            raise Broken(f"the stone of {_span(stone)} was not signed by this key")
+        if not self._keys.keys:
+            return
+        worth, name = self._keys.worth(stone.key_id, removal_of(stone), stone.signature), _name(stone.key_id)
+        if worth == FORGED:
+            raise Broken(f"the stone of {_span(stone)} was not signed by the key {name}, which it names")
+        if worth == STRANGE:
+            raise Broken(f"the stone of {_span(stone)} was signed by the key {name}, which was not given")
+        if worth != PROVED and not is_read:
+            self.doubts.append(f"the stone of {_span(stone)} was signed by the key {name}, which came to its end")
 
     def over(self, stone: AuditArchive) -> None:
         """Past what the stone stands for, without looking at it. Its last seal has a checkpoint in the table."""
@@ -134,3 +172,8 @@ def removal_of(stone: AuditArchive) -> Removal:
 
 def _span(stone: AuditArchive) -> str:
     return f"seals {stone.first_seq} to {stone.last_seq}"
+
+
+def _name(key: str) -> str:
+    """As a checkpoint names a key; whoever has the database may have written it."""
+    return key if key.isalnum() else repr(key)

@@ -31,8 +31,10 @@ from advisor_api.tokens import issue
 from audit.actor_kind import ActorKind
 from audit.archiving import Archive, alone, archive_next
 from audit.checkpoints import sign_due
+from audit.keyring import Keyring, of_publics
 from audit.models import AuditEvent, AuditUnsealed
 from audit.sealing import seal_waiting
+from audit.signing import public_half
 from audit.trail import Actor
 from audit.verifying import verify
 from benchmarks.machine import machine_line
@@ -196,7 +198,7 @@ def _seal(most: int) -> None:
 
 def _verify() -> None:
     began, own = time.monotonic(), time.process_time()
-    report = verify("demo", "")
+    report = verify("demo", Keyring())
     span, cpu = time.monotonic() - began, time.process_time() - own
     if report.problem:
         raise SystemExit(report.problem)
@@ -213,7 +215,7 @@ def _archive(folder: Path) -> None:
     sign_due(lambda: key, timezone.now())
     began, own, base = time.monotonic(), time.process_time(), _database_cpu()
     with alone(folder):
-        archive = Archive(folder, key, Actor(ActorKind.PERSON, "b"))
+        archive = Archive(folder, key, Actor(ActorKind.PERSON, "b"), of_publics(public_half(key)))
         stone = archive_next("demo", archive, timezone.now(), timezone.now)
     if stone is None:
         raise SystemExit("nothing was archived")

@@ -106,8 +106,9 @@ SETTINGS = (
     Setting(
         "REKINDLE_AUDIT_KEY_FILE",
         "",
-        "File with the key that signs the audit trail's checkpoints, readable by the site's user alone. "
-        "Empty: audit-key in the state folder, made when it is needed.",
+        "File with the key that signs the audit trail's checkpoints, readable by the site's user alone. Beside it, "
+        "with the ending .old, lie those that signed before (manage.py audit_key). Empty: audit-key in the state "
+        "folder, made when it is needed.",
     ),
     Setting(
         "REKINDLE_AUDIT_CHECKPOINT_FILE",

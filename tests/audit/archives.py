@@ -11,7 +11,7 @@ from audit.archiving import Archive, alone, archive_next
 from audit.models import AuditArchive
 from audit.trail import Actor
 from audit.verifying import ChainReport, verify
-from tests.audit.chain import KEY, MINUTE, NOW, PUBLIC, grown
+from tests.audit.chain import KEY, MINUTE, NOW, RING, grown
 
 OPERATOR = Actor(ActorKind.PERSON, "olga (command line)")
 OLD = NOW - timedelta(days=400)
@@ -29,13 +29,13 @@ def chain() -> None:
 def archived(folder: Path, until: datetime = UNTIL, cluster: str = "demo") -> list[AuditArchive]:
     found = []
     with alone(folder):
-        while stone := archive_next(cluster, Archive(folder, KEY, OPERATOR), until, lambda: NOW):
+        while stone := archive_next(cluster, Archive(folder, KEY, OPERATOR, RING), until, lambda: NOW):
             found.append(stone)
     return found
 
 
 def report(folder: Path | None = None) -> ChainReport:
-    return verify("demo", PUBLIC, archive=folder)
+    return verify("demo", RING, archive=folder)
 
 
 def lines(path: Path) -> list[Any]:

@@ -10,6 +10,7 @@ from audit import append_only
 from audit.actor_kind import ActorKind
 from audit.checkpoints import sign_due
 from audit.event_type import EventType
+from audit.keyring import of_publics
 from audit.models import AuditEvent, AuditSeal
 from audit.row_text import START, digest, texts_of
 from audit.sealing import seal_waiting
@@ -19,6 +20,7 @@ from audit.trail import Actor, Entry, Subject, record
 NOW = datetime(2026, 11, 30, 12, tzinfo=UTC)
 KEY = Ed25519PrivateKey.from_private_bytes(bytes(range(32)))
 PUBLIC = public_half(KEY)
+RING = of_publics(PUBLIC)
 MINUTE = timedelta(minutes=1)
 
 

@@ -28,6 +28,7 @@ from audit.append_only import KEPT  # noqa: E402
 from audit.archiving import Archive, alone, archive_next  # noqa: E402
 from audit.checkpoints import sign_due  # noqa: E402
 from audit.grants import archiving_grants, grants  # noqa: E402
+from audit.keyring import of_publics  # noqa: E402
 from audit.models import AuditCheckpoint, AuditSeal, AuditUnsealed  # noqa: E402
 from audit.sealing import seal_waiting  # noqa: E402
 from audit.signing import public_half  # noqa: E402
@@ -125,7 +126,7 @@ def _works(key: Ed25519PrivateKey) -> None:
     sign_due(lambda: key, NOW)
     assert AuditCheckpoint.objects.exists()
     for name in chains():
-        found = verify(name, public_half(key))
+        found = verify(name, of_publics(public_half(key)))
         assert not found.problem and found.proved_seq == found.seals, found
     forget(Cluster.objects.get(name="decided"))
 
@@ -136,14 +137,19 @@ def _archives(key: Ed25519PrivateKey, folder: Path) -> None:
     Path(settings.AUDIT_KEY_FILE).chmod(0o600)
     call_command("archive_audit", folder, cluster="demo", stdout=StringIO())
     with alone(folder):
-        stone = archive_next("demo", Archive(folder, key, Actor(ActorKind.PERSON, "o")), NOW, lambda: NOW)
+        stone = archive_next(
+            "demo",
+            Archive(folder, key, Actor(ActorKind.PERSON, "o"), of_publics(public_half(key))),
+            NOW,
+            lambda: NOW,
+        )
     assert stone is not None and stone.last_seq > 1
     assert AuditSeal.objects.filter(cluster="demo").count() == 0
 
 
 def _holds(key: Ed25519PrivateKey, folder: Path) -> None:
     seal_waiting(NOW)
-    found = verify("demo", public_half(key), archive=folder)
+    found = verify("demo", of_publics(public_half(key)), archive=folder)
     assert not found.problem and found.seals == found.archived + 1, found  # the one that tells of it
     call_command("archive_audit", folder, any_account=True, stdout=StringIO())
     try:

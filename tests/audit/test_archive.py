@@ -17,7 +17,7 @@ from audit.models import AuditArchive, AuditCheckpoint, AuditEvent, AuditSeal
 from audit.sealing import seal_waiting
 from audit.verifying import slipped_in, verify
 from tests.audit.archives import NAME, OLD, OPERATOR, UNTIL, archived, chain, lines, report
-from tests.audit.chain import KEY, MINUTE, NOW, PUBLIC, grown, sql, write, written_anew
+from tests.audit.chain import KEY, MINUTE, NOW, RING, grown, sql, write, written_anew
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -69,7 +69,7 @@ def test_each_chain_has_files_of_its_own(folder: Path) -> None:
         assert len(archived(folder, cluster=cluster)) == 1
     names = sorted(path.name for path in folder.glob("trail*"))
     assert names == sorted(f"trail-{one}-000000000001-000000000002.jsonl.gz" for one in ("", "a%2F..%2Fb", "demo"))
-    assert [verify(one, PUBLIC, archive=folder).problem for one in ("", "a/../b", "demo")] == [""] * 3
+    assert [verify(one, RING, archive=folder).problem for one in ("", "a/../b", "demo")] == [""] * 3
 
 
 def test_what_is_young_stays(folder: Path) -> None:

@@ -16,13 +16,14 @@ from django.test.utils import CaptureQueriesContext
 
 from audit import append_only, checkpoints
 from audit.checkpoints import append, line_of, read_line, sign_due
+from audit.keyring import Keyring, of_publics
 from audit.models import AuditChain, AuditCheckpoint, AuditEvent, AuditSeal, AuditUnsealed
 from audit.row_text import COLUMNS, texts_of
 from audit.sealing import seal_waiting
-from audit.signing import kept_key, public_half
+from audit.signing import kept_key, key_id, public_half
 from audit.tasks import seal
 from audit.verifying import ChainReport, slipped_in, verify
-from tests.audit.chain import KEY, NOW, PUBLIC, sql, write, written_anew
+from tests.audit.chain import KEY, NOW, PUBLIC, RING, sql, write, written_anew
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -40,7 +41,7 @@ def sealed(number: int = 10) -> list[AuditSeal]:
 
 
 def report() -> ChainReport:
-    return verify("demo", PUBLIC)
+    return verify("demo", RING)
 
 
 def test_a_whole_chain_is_proved_up_to_its_last_checkpoint() -> None:
@@ -48,7 +49,7 @@ def test_a_whole_chain_is_proved_up_to_its_last_checkpoint() -> None:
     found = report()
     assert (found.seals, found.proved_seq, found.proved_at, found.problem) == (10, 5, NOW, "")
     assert not list(slipped_in())
-    assert verify("demo", "").proved_seq == 0, "without a key nothing is proved"
+    assert verify("demo", Keyring()).proved_seq == 0, "without a key nothing is proved"
 
 
 @pytest.mark.parametrize("table", append_only.KEPT[:3])
@@ -140,7 +141,7 @@ def test_one_changed_byte_of_each_column_of_a_checkpoint_is_found(column: str) -
     append_only.remove()
     AuditCheckpoint.objects.update(**{column: one_byte_more(getattr(row, column))})
     append_only.restore()
-    assert verify("demn", PUBLIC).problem if column == "cluster" else report().problem
+    assert verify("demn", RING).problem if column == "cluster" else report().problem
     assert report().proved_seq < 5
 
 
@@ -208,7 +209,7 @@ def test_an_event_that_nobody_saw_come_is_found() -> None:
     AuditUnsealed.objects.all().delete()
     assert list(slipped_in()) == [event]
     with pytest.raises(CommandError, match="not as it was written"):
-        call_command("verify_audit", public_key=PUBLIC, stdout=io.StringIO())
+        call_command("verify_audit", public_key=[PUBLIC], stdout=io.StringIO())
 
 
 def test_a_chain_that_is_written_anew_is_found_at_its_checkpoint() -> None:
@@ -217,7 +218,7 @@ def test_a_chain_that_is_written_anew_is_found_at_its_checkpoint() -> None:
     written_anew()
     assert report().problem == "the chain was written anew: its digest at checkpoint 5 is another one"
     sql("UPDATE audit_auditcheckpoint SET digest = %s", AuditSeal.objects.get(seq=5).digest)
-    assert report().problem == "checkpoint 5 was not signed by this key"
+    assert report().problem == f"checkpoint 5 was not signed by the key {key_id(PUBLIC)}, which it names"
 
 
 def test_what_is_written_anew_after_the_last_checkpoint_is_not_proved() -> None:
@@ -239,7 +240,7 @@ def test_a_cut_off_end_is_found_by_a_checkpoint(tmp_path: Path) -> None:
     AuditChain.objects.update(seq=7)
     assert report().problem == "", "nothing in the database tells it any more"
     outside = [read_line(line) for line in (tmp_path / "kept").read_text().splitlines()]
-    assert verify("demo", PUBLIC, outside).problem.startswith("the chain ends at seal 7")
+    assert verify("demo", RING, outside).problem.startswith("the chain ends at seal 7")
     assert oct((tmp_path / "kept").stat().st_mode & 0o777) == "0o600"
 
 
@@ -252,7 +253,7 @@ def test_a_checkpoint_that_is_replaced_differs_from_the_one_kept_outside() -> No
     sql("DELETE FROM audit_auditseal WHERE seq > 5")
     AuditChain.objects.update(seq=5, digest=AuditSeal.objects.get(seq=5).digest)
     sign_due(lambda: other, LATER)
-    found = verify("demo", public_half(other), kept)
+    found = verify("demo", of_publics(public_half(other)), kept)
     assert found.problem == "checkpoint 5 is another one than the one that was kept outside"
 
 
@@ -276,9 +277,9 @@ def test_each_cluster_has_a_chain_of_its_own_and_the_site_too() -> None:
     write(3, "second")
     write(1, "")
     assert seal_waiting(NOW) == 6
-    assert [verify(name, PUBLIC).seals for name in ("demo", "second", "")] == [2, 3, 1]
+    assert [verify(name, RING).seals for name in ("demo", "second", "")] == [2, 3, 1]
     assert len(sign_due(lambda: KEY, NOW)) == 3
-    assert verify("", PUBLIC).proved_seq == 1
+    assert verify("", RING).proved_seq == 1
 
 
 def test_a_rolled_back_event_leaves_no_trace() -> None:
@@ -350,7 +351,7 @@ def test_the_task_makes_its_key_and_the_command_proves_by_it(
 def test_a_line_that_is_no_checkpoint_is_refused(tmp_path: Path, line: str) -> None:
     (tmp_path / "kept").write_text(f"{line}\n")
     with pytest.raises(CommandError, match="line 1, is no checkpoint"):
-        call_command("verify_audit", checkpoints=tmp_path / "kept", public_key=PUBLIC)
+        call_command("verify_audit", checkpoints=tmp_path / "kept", public_key=[PUBLIC])
 
 
 def test_the_command_names_what_is_broken() -> None:
@@ -358,7 +359,7 @@ def test_the_command_names_what_is_broken() -> None:
     sql("DELETE FROM audit_auditevent WHERE id = %s", seals[3].event)
     told = io.StringIO()
     with pytest.raises(CommandError, match="1 of 1 chains are broken"):
-        call_command("verify_audit", public_key=PUBLIC, stdout=told)
+        call_command("verify_audit", public_key=[PUBLIC], stdout=told)
     assert f"demo: BROKEN after seal 3: event {seals[3].event} (seal 4) has been removed" in told.getvalue()
     with pytest.raises(CommandError, match="64 hexadecimal"):
-        call_command("verify_audit", public_key="zz", stdout=told)
+        call_command("verify_audit", public_key=["zz"], stdout=told)

@@ -9,6 +9,7 @@ from pytest_django import Settings
 from audit import append_only
 from audit.actor_kind import ActorKind
 from audit.checkpoints import sign_due
+from audit.keyring import Keyring
 from audit.looking_over import ASKED, BROKEN, HOLDS, Looked, asked_for, event_of, look_over
 from audit.models import AuditCheckpoint, AuditEvent, AuditSeal, AuditUnsealed
 from audit.sealing import seal_waiting
@@ -16,7 +17,7 @@ from audit.signing import kept_key
 from audit.tasks import verify_chain
 from audit.trail import Actor
 from audit.verifying import ChainReport
-from tests.audit.chain import KEY, NOW, PUBLIC, write
+from tests.audit.chain import KEY, NOW, RING, write
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -38,26 +39,26 @@ def change(event: int) -> None:
 
 def test_a_short_chain_is_followed_from_its_beginning() -> None:
     sealed()
-    found = look_over("demo", PUBLIC)
+    found = look_over("demo", RING)
     assert (found.begins, found.report.seals, found.report.proved_seq, found.holds) == (0, 20, 20, True)
     assert "is as it was written: 20 seals, proved by a signature up to seal 20" in found.sentence
 
 
 def test_a_long_one_is_followed_from_a_signed_checkpoint_on() -> None:
     seals = sealed()
-    found = look_over("demo", PUBLIC, most=7)
+    found = look_over("demo", RING, most=7)
     assert (found.begins, found.report.seals, found.holds) == (10, 20, True)
     assert "seals 11 to 20" in found.sentence
     change(seals[3].event)
-    assert look_over("demo", PUBLIC, most=7).holds, "what lies before the checkpoint is not looked at"
-    assert not look_over("demo", PUBLIC).holds
+    assert look_over("demo", RING, most=7).holds, "what lies before the checkpoint is not looked at"
+    assert not look_over("demo", RING).holds
 
 
 @pytest.mark.parametrize("most", [7, 1000])
 def test_a_change_in_what_is_followed_is_found_at_its_event(most: int) -> None:
     seals = sealed()
     change(seals[16].event)
-    found = look_over("demo", PUBLIC, most)
+    found = look_over("demo", RING, most)
     assert not found.holds
     assert (
         f"NOT as it was written, after seal 16: event {seals[16].event} or its seal 17 was changed"
@@ -70,7 +71,7 @@ def test_a_checkpoint_that_the_key_did_not_sign_begins_nothing() -> None:
     append_only.remove()
     AuditCheckpoint.objects.filter(seq=10).update(signature="0" * 128)
     append_only.restore()
-    assert "checkpoint 10 was not signed by this key" in look_over("demo", PUBLIC, most=7).sentence
+    assert "checkpoint 10 was not signed by the key" in look_over("demo", RING, most=7).sentence
 
 
 def test_seals_that_are_missing_at_the_end_are_found() -> None:
@@ -78,7 +79,7 @@ def test_seals_that_are_missing_at_the_end_are_found() -> None:
     append_only.remove()
     AuditSeal.objects.filter(seq__gt=18).delete()
     append_only.restore()
-    assert not look_over("demo", PUBLIC, most=7).holds
+    assert not look_over("demo", RING, most=7).holds
 
 
 def test_an_event_that_was_slipped_in_is_found() -> None:
@@ -87,7 +88,7 @@ def test_an_event_that_was_slipped_in_is_found() -> None:
     write(1)
     AuditUnsealed.objects.all().delete()
     append_only.restore()
-    found = look_over("demo", PUBLIC, most=7)
+    found = look_over("demo", RING, most=7)
     assert not found.holds and "was slipped in" in found.sentence
 
 
@@ -97,12 +98,12 @@ def test_an_event_that_was_slipped_in_is_found() -> None:
 def test_what_is_not_sealed_yet_is_counted_and_without_a_key_nothing_is_proved(events: int, said: str) -> None:
     sealed()
     write(events)
-    found = look_over("demo", "")
+    found = look_over("demo", Keyring())
     assert found.holds and found.sentence.endswith(f"no signature proves it; {said}.")
 
 
 def test_a_trail_that_never_was_holds_and_proves_nothing() -> None:
-    assert look_over("nowhere", PUBLIC) == Looked(ChainReport("nowhere", 0), 0, (), 0)
+    assert look_over("nowhere", RING) == Looked(ChainReport("nowhere", 0), 0, (), 0)
 
 
 def test_question_and_answer_stand_in_the_trail(settings: Settings, tmp_path: Path) -> None:
@@ -131,4 +132,4 @@ def test_a_key_that_cannot_be_used_proves_nothing_and_still_looks(settings: Sett
     seal_waiting(NOW)
     verify_chain("demo", "olga")
     assert "no signature proves it" in AuditEvent.objects.get(type="verified").sentence
-    assert event_of(look_over("demo", ""), "olga").action == HOLDS
+    assert event_of(look_over("demo", Keyring()), "olga").action == HOLDS

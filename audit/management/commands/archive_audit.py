@@ -13,7 +13,9 @@ from django.utils import timezone
 from audit.archiving import Archive, Refused, alone, archive_next
 from audit.command_line import shell_actor
 from audit.grants import more_than_archiving
-from audit.signing import BadKey, kept_key
+from audit.key_change import site_keys
+from audit.signing import BadKey, kept_key, key_id, public_half
+from audit.trail import Actor
 from audit.verifying import chains
 
 ACCOUNT = "use the account of audit_grants --archive, or say --any-account if it is meant"
@@ -54,7 +56,7 @@ class Command(BaseCommand):
         names = chains() if options["cluster"] is None else [options["cluster"]]
         refused = 0
         try:
-            archive = Archive(folder, kept_key(_key_file()), actor)
+            archive = _archive(folder, actor)
             with alone(folder):
                 for name in names:
                     refused += self._one(name, archive, until)
@@ -94,6 +96,14 @@ def _days(asked: int | None) -> int:
     if not floor <= asked <= 36500:
         raise CommandError(f"--keep-days goes from {floor} (REKINDLE_KEEP_AUDIT_DAYS) to 36500, not {asked}.")
     return asked
+
+
+def _archive(folder: Path, actor: Actor) -> Archive:
+    path = _key_file()
+    key, keys = kept_key(path), site_keys(path)
+    if keys.keys[key_id(public_half(key))].leaked:  # nobody could tell its stones from those of a thief
+        raise Refused("The site's key is declared leaked: say audit_key rotate first.")
+    return Archive(folder, key, actor, keys)
 
 
 def _key_file() -> Path:
