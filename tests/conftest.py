@@ -9,14 +9,22 @@ from pathlib import Path
 import hypothesis
 import pytest
 from django.db.backends.base.operations import BaseDatabaseOperations
+from xdist.remote import Producer
 
 from audit import append_only
 from lab.slurm.cluster import SlurmCluster
 from lab.slurm.layout import Layout, free_base_port
+from tests.ordering import LongFirst
 
 # A deadline for each example measures who else is at work on the machine; a test as a whole has its time limit.
 hypothesis.settings.register_profile("rekindle", deadline=None)
 hypothesis.settings.load_profile("rekindle")
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> LongFirst | None:
+    """Instead of the one that `--dist loadfile` means."""
+    return LongFirst(config, log) if config.getoption("dist") == "loadfile" else None
 
 
 @pytest.fixture(scope="session", autouse=True)
