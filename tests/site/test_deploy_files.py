@@ -92,6 +92,8 @@ def test_the_container_holds_all_that_the_program_needs(tmp_path: Path) -> None:
 def test_sudo_lets_nothing_be_added_to_a_command() -> None:
     rules = [line for line in (DEPLOY / "sudoers").read_text().splitlines() if not line.startswith("#")]
     assert len(rules) == 2
+    # `python -m` takes the program from the folder in which it starts: that of the checkout, and not the caller's.
+    assert all(" CWD=/opt/rekindle NOPASSWD: " in rule for rule in rules)
     keep, check = (re.compile(rule.split("python ", 1)[1]) for rule in rules)
     good = "-m controller keep --config /etc/rekindle/controller.toml 12"
     assert keep.match(good) and check.match("-m controller check --config /etc/rekindle/controller.toml")
