@@ -25,6 +25,7 @@ HARDENED = {
     "LockPersonality": "yes",
     "SystemCallArchitectures": "native",
     "UMask": "0077",
+    "KillMode": "mixed",  # whoever is told to stop ends its tasks and commands; they are not ended behind its back
 }
 
 
@@ -55,6 +56,14 @@ def test_a_unit_is_hardened_and_has_an_account_of_its_own(unit: Path) -> None:
     assert {name: of.get(name) for name in HARDENED} == HARDENED
     assert of["User"] in {"rekindle", "rekindle-controller"}
     assert f"u {of['User']} " in (DEPLOY / "systemd" / "rekindle.sysusers").read_text()
+
+
+@pytest.mark.parametrize("unit", UNITS, ids=lambda unit: unit.stem)
+def test_a_unit_keeps_its_state_where_it_may_write(unit: Path) -> None:
+    of = entries(unit)  # everything but the state folder is read-only, the checkout's `var/` too
+    assert of["StateDirectory"] == of["User"]
+    if "EnvironmentFile" in of:
+        assert of["Environment"] == f"REKINDLE_STATE_DIR=%S/{of['StateDirectory']}"
 
 
 @pytest.mark.parametrize("unit", UNITS, ids=lambda unit: unit.stem)
