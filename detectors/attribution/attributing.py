@@ -28,6 +28,10 @@ ENGINE = f"{SEARCH}+{NAME}"
 
 
 _COUNT = re.compile(r", \d+ times\Z")  # how often matters to the anomaly, not to the verdict
+_WHERE = re.compile(
+    r" on (?P<rank>rank )?(?P<names>[^ ,]+(?:, [^ ,]+)*)(?: and \d+ more)?(?= \(a fault injected on purpose\)\Z|\Z)"
+)
+"""The end of a symptom's sentence that says where it was seen (`catalogue.crash`)."""
 
 
 def attribute(facts: Facts, now: datetime) -> Judgement:
@@ -57,13 +61,23 @@ def attribute(facts: Facts, now: datetime) -> Judgement:
         happened_at=now if cause.happened_at == NEVER else min(cause.happened_at, now),
         input_hash=ordered.input_hash(),
         body={},
-        headline=_COUNT.sub("", cause.sentence),
+        headline=headline_of(cause, ordered),
         died_on=died_on(weighed, cause),
         blamed=weighed.excludable,
         shared=weighed.shared,
     )
     whole = replace(judgement, body=write_body(judgement, weighed, search, remedy, quotes))
     return enriched(whole, ordered.answers, ordered)
+
+
+def headline_of(cause: Cause, facts: Facts) -> str:
+    """The cause without the hosts and ranks on which this attempt saw it: the next one of its kind has others."""
+    sentence = _COUNT.sub("", cause.sentence)
+    own = {*facts.attempt.nodes, *(node for symptom in facts.symptoms for node in symptom.nodes)}
+    where = _WHERE.search(sentence)
+    if where is None or not (where["rank"] or own.issuperset(where["names"].split(", "))):
+        return sentence
+    return sentence[: where.start()] + sentence[where.end() :]
 
 
 def sentence_of(weighed: Weighed) -> str:

@@ -821,3 +821,24 @@ def test_advance_counts_new_checkpoints(checkpoints: tuple[int | None, ...], adv
         NOW,
     ).body
     assert (body["progress"]["advance"], body["history"]["no_advance"]) == (advance, in_a_row)
+
+
+@pytest.mark.parametrize(
+    ("sentence", "headline"),
+    [
+        ("An uncorrectable ECC error on n03.", "An uncorrectable ECC error"),
+        ("An uncorrectable ECC error on n01, n03, 7 times.", "An uncorrectable ECC error"),
+        ("A task ended on n01, n02, n03, n04 and 12 more.", "A task ended"),
+        ("CUDA ran out of memory in train.py:step on rank 3, 5.", "CUDA ran out of memory in train.py:step"),
+        (
+            "A task was killed on n03 (a fault injected on purpose).",
+            "A task was killed (a fault injected on purpose)",
+        ),
+        ("The job waits on purpose.", "The job waits on purpose"),
+        ("An error on other7.", "An error on other7"),
+    ],
+)
+def test_a_headline_names_no_host_of_the_attempt(sentence: str, headline: str) -> None:
+    """It stands above all attempts that fail so, wherever they ran."""
+    found = attribute(facts(ecc(sentence=sentence)), NOW)
+    assert found.headline == headline
