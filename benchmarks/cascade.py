@@ -41,6 +41,7 @@ class Measured:
     peak_mb: float
     said: str
     wrong: str
+    spent_seconds: float | None = None  # processor time of reading and verdict, which no neighbour makes longer
 
 
 def main(arguments: list[str]) -> int:

@@ -46,7 +46,7 @@ def measure(kind: Kind, cluster: Cluster, log: Path) -> Measured:
             last_read[:] = time.monotonic(), time.process_time()
         return portion
 
-    began = time.monotonic()
+    began, spent = time.monotonic(), time.process_time()
     with mock.patch.object(FileSource, "read", read):
         attempt = read_to_its_end(attempt)
     read_at = time.monotonic()
@@ -63,6 +63,7 @@ def measure(kind: Kind, cluster: Cluster, log: Path) -> Measured:
         peak_mb=round(peak_mb(), 1),
         said=said.words(),
         wrong=said.wrong(kind.right(cluster)),
+        spent_seconds=round(time.process_time() - spent, 2),
     )
 
 
