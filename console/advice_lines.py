@@ -65,6 +65,11 @@ class AdviceLine:
         return self.state is AdviceState.AWAITING_APPROVAL
 
     @property
+    def asks(self) -> bool:
+        """Whether it is open and only asks a person to look."""
+        return self.operation is Operation.WAIT and self.state is AdviceState.PENDING
+
+    @property
     def gates(self) -> str:
         """Whether a yes was possible, for a form that speaks of it: `KEY:0`, or `KEY:1` where a gate was closed."""
         return f"{self.advice.pk}:{int(bool(self.still_closed))}"

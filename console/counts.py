@@ -26,7 +26,7 @@ class JobCount:
 
 
 def counts_of(now: datetime) -> list[JobCount]:
-    """The counts of all clusters, by the filters' own queries: five, by index."""
+    """The counts of all clusters, by the filters' own queries: six, by index."""
     standing = Job.objects.filter(live=True).order_by().values_list("newest_state").annotate(number=Count("pk"))
     states = dict(standing)
     return [
@@ -34,6 +34,7 @@ def counts_of(now: datetime) -> list[JobCount]:
         JobCount(Shown.WAITING, _("waiting"), sum(states.get(state, 0) for state in _WAITING)),
         _keys(Shown.RECOVERY, _("in recovery"), now),
         _keys(Shown.APPROVAL, _("waiting for approval"), now),
+        _keys(Shown.ASKED, _("need a person's look"), now),
         _keys(Shown.STOPPED, _("stopped within a day"), now),
         _keys(Shown.BLIND, _("blind"), now),
     ]

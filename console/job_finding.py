@@ -22,6 +22,7 @@ from console.job_wanted import Shown, Wanted, moment_of
 from console.recovery import open_recoveries
 from detectors.models import Stay, Verdict
 from schedulers.states import FAILURES, FINAL, LIVE, WAITING, JobState
+from workloads.mode import Mode
 from workloads.models import Attempt, Cluster, Job
 
 KEYS = 5000  # jobs of one node, one pattern, one kind of recovery: the newest ones
@@ -180,6 +181,14 @@ def _standing(shown: Shown, now: datetime, before: datetime | None) -> QuerySet[
     return rows if before is None else rows.filter(**{f"{known.since}__lte": before})
 
 
+def _asked(now: datetime) -> QuerySet[Advice]:
+    """Open advice that only a person can follow. In monitor mode nobody is asked."""
+    asks = Advice.objects.filter(
+        state=AdviceState.PENDING.value, operation=Operation.WAIT.value, expires_at__gt=now
+    )
+    return asks.exclude(mode_at_decision=Mode.MONITOR.value)
+
+
 def _stopped(now: datetime) -> QuerySet[Advice]:
     since = now - STOPPED_FOR
     done = {"operation": Operation.TERMINATE.value, "state": AdviceState.CONVERGED.value, "state_at__gte": since}
@@ -204,6 +213,7 @@ _LOOKED_UP: Mapping[Shown, _LookedUp] = {
     Shown.APPROVAL: _LookedUp(
         lambda _now: Advice.objects.filter(state=AdviceState.AWAITING_APPROVAL.value), "attempt__job", "created_at"
     ),
+    Shown.ASKED: _LookedUp(_asked, "attempt__job", "created_at"),
     Shown.STOPPED: _LookedUp(_stopped, "attempt__job", "state_at"),
     Shown.BLIND: _LookedUp(_blind, "job", "blind_since"),
 }

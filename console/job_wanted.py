@@ -36,6 +36,7 @@ class Shown(Word):
     WAITING = "waiting", "Waiting", "secondary"
     RECOVERY = "recovery", "In recovery", "info"
     APPROVAL = "approval", "Waiting for approval", "warning"
+    ASKED = "asked", "Rekindle asks a person", "warning"
     BLIND = "blind", "Blind", "warning"
     STOPPED = "stopped", "Stopped by Rekindle within a day", "danger"
     FAILED = "failed", "Failed", "danger"

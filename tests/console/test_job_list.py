@@ -39,6 +39,7 @@ def numbers(query: str, now: datetime = NOW) -> list[int]:
         ("state=waiting", []),
         ("state=recovery", [99, 4711]),
         ("state=approval", [99]),
+        ("state=asked", []),
         ("state=blind", [4712]),
         ("state=failed", [99]),
         ("state=ended", [99, 12]),
@@ -315,7 +316,7 @@ def test_of_a_pattern_what_was_not_looked_at_is_said(
     assert on_the_page(as_viewer, link) == ([9103], "")
 
 
-@pytest.mark.parametrize("state", ["blind", "recovery", "approval", "stopped"])
+@pytest.mark.parametrize("state", ["blind", "recovery", "approval", "asked", "stopped"])
 def test_of_a_state_what_was_not_looked_at_is_said_and_can_be_reached(
     state: str, as_viewer: Client, rows: Sample, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -330,6 +331,8 @@ def test_of_a_state_what_was_not_looked_at_is_said_and_can_be_reached(
             continue
         advice = Advice.objects.get(pk=rows.waiting.pk)
         advice.pk, advice.attempt, advice.created_at, advice.state_at = None, attempt, at, at
+        if state == "asked":
+            advice.operation, advice.state = Operation.WAIT.value, AdviceState.PENDING.value
         if state == "stopped":
             advice.operation, advice.state = Operation.TERMINATE.value, AdviceState.CONVERGED.value
         advice.save(force_insert=True)

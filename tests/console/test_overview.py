@@ -9,13 +9,14 @@ from django.utils import timezone
 
 from advisor_api.models import Advice, ControllerLease, Exclusion, Pause
 from advisor_api.policy.advice_state import AdviceState
+from advisor_api.policy.operation import Operation
 from audit.event_type import EventType
 from audit.models import AuditEvent
 from console import advice_lines
 from console.advice_lines import all_open_advice, open_advice
 from console.counts import counts_of
 from console.job_list import job_page
-from console.job_wanted import Wanted
+from console.job_wanted import Shown, Wanted
 from console.next_steps import StepKind, next_steps
 from detectors.models import Verdict
 from tests.console import sample
@@ -56,6 +57,18 @@ def test_open_advice_is_the_same_however_much_there_is(
     assert [line.advice.pk for line in found.newest] == [line.advice.pk for line in open_advice(now)]
     assert [line.advice.pk for line in found.newest] == [to_come.pk, rows.waiting.pk]
     assert [line.advice.pk for line in found.to_come] == [to_come.pk], "what is over is not to come"
+
+
+@pytest.mark.parametrize(("mode", "number"), [(Mode.ACTION, 1), (Mode.APPROVE, 1), (Mode.MONITOR, 0)])
+def test_whom_rekindle_asks_is_counted_and_marked(
+    mode: Mode, number: int, as_viewer: Client, to_come: Advice, now: datetime
+) -> None:
+    Advice.objects.filter(pk=to_come.pk).update(operation=Operation.WAIT.value, mode_at_decision=mode.value)
+    assert {one.shown: one.number for one in counts_of(now)}[Shown.ASKED] == number
+    text = as_viewer.get("/").content.decode().partition(f'id="advice-{to_come.pk}"')[2].partition("</li>")[0]
+    assert "Ask a person" in text and "restart or stop the job yourself" in text
+    Advice.objects.filter(pk=to_come.pk).update(expires_at=now)
+    assert {one.shown: one.number for one in counts_of(now)}[Shown.ASKED] == 0
 
 
 def test_the_overview_makes_the_lines_of_open_advice_once(
