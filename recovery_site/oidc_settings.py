@@ -11,6 +11,8 @@ from recovery_site.exposure import is_own
 from recovery_site.setting import BadSetting, Setting, address, one_of, text, whole
 
 ROLES = ("viewer", "operator", "admin")
+GROUPS_OF_ROLES = ("Operators", "Administrators")
+LONGEST_GROUP = 150  # characters of the name of a group of the site
 ADDRESSES = tuple(f"REKINDLE_OIDC_{name}_URL" for name in ("AUTHORIZE", "TOKEN", "USERINFO", "JWKS"))
 
 
@@ -39,6 +41,21 @@ def _roles(raw: str) -> dict[str, str]:
         if group in found:
             raise BadSetting("names a group twice")
         found[group] = role
+    return found
+
+
+def _site_groups(raw: str) -> dict[str, frozenset[str]]:
+    """`GROUP=SITE GROUP; …`: a group of either side may stand in several pairs."""
+    found: dict[str, frozenset[str]] = {}
+    for part in (one.strip() for one in raw.split(";") if one.strip()):
+        group, _, ours = (piece.strip() for piece in part.rpartition("="))
+        if not group or not ours or len(ours) > LONGEST_GROUP or not part.isprintable():
+            raise BadSetting("must be GROUP=SITE GROUP with semicolons between")
+        if ours in GROUPS_OF_ROLES:
+            raise BadSetting(f"must not name {' or '.join(GROUPS_OF_ROLES)}, which follow REKINDLE_OIDC_GROUPS")
+        if ours in found.get(group, ()):
+            raise BadSetting("names a pair twice")
+        found[group] = found.get(group, frozenset()) | {ours}
     return found
 
 
@@ -98,6 +115,14 @@ OIDC_SETTINGS = (
         "Hours until somebody who came through the provider signs in again; rights are looked at each time.",
         whole(1, 336),
     ),
+    Setting(
+        "REKINDLE_OIDC_SITE_GROUPS",
+        "",
+        "Which groups of the site members of the provider's groups are in, besides their role: GROUP=SITE GROUP "
+        "with semicolons between. At each sign-in they are put into these and taken out of the others named here; "
+        "a group that is not there is left out, and one that is not named is never touched.",
+        _site_groups,
+    ),
 )
 
 
@@ -115,7 +140,7 @@ class Half:
 
 
 def _without_issuer(values: Values) -> object:
-    asked = ("CLIENT_ID", "CLIENT_SECRET_FILE", "GROUPS")
+    asked = ("CLIENT_ID", "CLIENT_SECRET_FILE", "GROUPS", "SITE_GROUPS")
     return [name for name in (*(f"REKINDLE_OIDC_{one}" for one in asked), *ADDRESSES) if values[name]]
 
 

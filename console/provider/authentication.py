@@ -98,4 +98,4 @@ class ByProvider(OIDCAuthenticationBackend):  # type: ignore[misc]  # the librar
             groups=groups_in(claims.get(claim)),
             called=called if isinstance(called, str) else "",
         )
-        return let_in(vouched, configured("GROUPS"), timezone.now())
+        return let_in(vouched, configured("GROUPS"), configured("SITE_GROUPS"), timezone.now())

@@ -50,6 +50,7 @@ def numbers(variables: dict[str, str]) -> list[int]:
         ({**PLACES, "REKINDLE_OIDC_TOKEN_URL": "http://login.example.org/token"}, [206]),
         ({**PLACES, "REKINDLE_OIDC_JWKS_URL": ""}, [207]),
         ({"REKINDLE_OIDC_SCOPES": "profile"}, [208]),
+        ({"REKINDLE_OIDC_SITE_GROUPS": "physics=Physics"}, []),
     ],
 )
 def test_half_a_configuration(changes: dict[str, str], found: list[int], tmp_path: Path) -> None:
@@ -58,6 +59,7 @@ def test_half_a_configuration(changes: dict[str, str], found: list[int], tmp_pat
 
 def test_nothing_is_no_half() -> None:
     assert numbers({}) == []
+    assert numbers({"REKINDLE_OIDC_SITE_GROUPS": "physics=Physics"}) == [201]
 
 
 @pytest.mark.parametrize("text", ["", " \n", "two\nlines", "x" * 5000])
@@ -92,6 +94,14 @@ def test_a_secret_that_others_may_read_stops_the_start(mode: int, tmp_path: Path
         ("GROUPS", "ops=root"),
         ("GROUPS", "=admin"),
         ("GROUPS", "ops=viewer; ops=admin"),
+        ("SITE_GROUPS", "physics"),
+        ("SITE_GROUPS", "=Physics"),
+        ("SITE_GROUPS", "physics="),
+        ("SITE_GROUPS", "physics=Physics; physics = Physics"),
+        ("SITE_GROUPS", "physics=Operators"),
+        ("SITE_GROUPS", "physics=Administrators"),
+        ("SITE_GROUPS", "phy\x1bsics=Physics"),
+        ("SITE_GROUPS", f"physics={'x' * 151}"),
         ("ISSUER", "login.example.org"),
         ("ISSUER", "https://"),
         ("ISSUER", "https://user:word@login.example.org"),
@@ -111,3 +121,12 @@ def test_a_setting_that_cannot_be_used(name: str, raw: str) -> None:
 def test_names_of_directories_are_groups() -> None:
     values, _ = read_environment({"REKINDLE_OIDC_GROUPS": "cn=a,ou=b=operator;c d = admin ;"})
     assert values["REKINDLE_OIDC_GROUPS"] == {"cn=a,ou=b": "operator", "c d": "admin"}
+
+
+def test_groups_lead_into_several_and_several_into_one() -> None:
+    raw = "cn=a,ou=b=Physics; cn=a,ou=b=Night shift ;c = Physics;"
+    values, _ = read_environment({"REKINDLE_OIDC_SITE_GROUPS": raw})
+    assert values["REKINDLE_OIDC_SITE_GROUPS"] == {
+        "cn=a,ou=b": frozenset({"Physics", "Night shift"}),
+        "c": frozenset({"Physics"}),
+    }

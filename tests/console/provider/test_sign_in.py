@@ -265,8 +265,8 @@ def test_rights_go_with_the_group(client: Client, configured: dict[str, str], pr
     assert client.get("/").status_code == 302, "who may nothing is signed out everywhere"
     name = the_person().username
     assert told("configuration")[1:] == [
-        f"{name} has other rights now.",
-        f"{name} has other rights now.",
+        f"{name} has other rights now (got Administrators).",
+        f"{name} has other rights now (lost Administrators).",
         f"{name} has no group of the provider any more and lost its rights.",
     ]
     assert told()[-1] == f"Sign-in through the provider refused for {name}."
