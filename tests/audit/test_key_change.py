@@ -86,7 +86,7 @@ def test_the_trail_tells_of_it_signed_by_both(path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["old", "new", "leaked_at", "at", "signed_by_old", "signed_by_new"])
-@pytest.mark.parametrize("value", ["", "x", "0" * 64, "2026-11-30T12:00:00Z", None, 7, [["x"]], {"a": "\ud800"}])
+@pytest.mark.parametrize("value", ["", "x", "0" * 64, "2026-11-30T12:00:00Z", None, 7, [["x"]], {"a": "x" * 5000}])
 def test_a_change_that_the_keys_did_not_say_is_not_said_to_be_theirs(path: Path, name: str, value: Any) -> None:
     rotate(path, OLGA, NOW - MINUTE, leaked_at=NOW - 2 * MINUTE)
     event = AuditEvent.objects.get()
