@@ -15,7 +15,7 @@ from lab.real.reading import Reading
 from lab.real.rig import POLICY_SAYS, Rig, rig
 from lab.score.grading import grade
 from lab.score.said import Result
-from lab.slurm.layout import PORTS_EACH, answers
+from lab.slurm.layout import answers, free_base_port
 
 AT_ONCE = 12  # cases: on two processors the site keeps up with as many jobs at a poll of a second
 NODES_AT_ONCE = 30
@@ -79,7 +79,7 @@ class _Round:
         self._slurm, self._reading, self._counted = made.slurm, reading, counted
         self._truth = folder / "truth"
         self._truth.mkdir()
-        self._ports = itertools.count(_first_port(made.slurm.layout.base_port), PORTS)
+        self._ports = itertools.count(free_base_port(), PORTS)
 
     def play(self, planned: Sequence[Planned]) -> list[Result]:
         """Those that may run side by side, then those that must be alone, one by one."""
@@ -146,11 +146,6 @@ def _next(waiting: Sequence[Planned], playing: Sequence[Playing]) -> Planned | N
         return None
     taken = sum(one.script.nodes for one in playing)
     return next((plan for plan in waiting if not taken or taken + plan.nodes <= NODES_AT_ONCE), None)
-
-
-def _first_port(base: int) -> int:
-    """Behind the cluster's own block, and below the ports that the kernel hands out."""
-    return base + PORTS_EACH if base + 2 * PORTS_EACH < 32_000 else base - PORTS_EACH
 
 
 def _free(ports: "itertools.count[int]") -> int:

@@ -6,6 +6,8 @@ import socket
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from lab.parts.ports import claim, claimed
+
 PORTS_EACH = 400  # two clusters coexist when their base ports differ by this much
 
 
@@ -124,8 +126,9 @@ def answers(port: int) -> bool:
 
 
 def free_base_port(nodes: int = 8) -> int:
-    """A base, below the ephemeral ports, of a block in which nobody listens just now."""
-    for base in random.sample(range(10000, 32000, PORTS_EACH), k=55):
-        if not Layout(folder=Path("/"), base_port=base, nodes=nodes).taken_ports():
+    """A base, below the ephemeral ports, of a block in which nobody listens, claimed until this process ends."""
+    bases = random.sample(range(10000, 32000, PORTS_EACH), k=55)
+    for base in sorted(bases, key=claimed().__contains__, reverse=True):  # first what an ended cluster of ours had
+        if claim(base) and not Layout(folder=Path("/"), base_port=base, nodes=nodes).taken_ports():
             return base
     raise RuntimeError("no block of ports is free")

@@ -16,10 +16,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import NoReturn
 
+from lab.parts.ports import free_port
 from lab.slurm.cluster import LabError, SlurmCluster
 from lab.slurm.layout import Layout, answers, free_base_port
 from lab.slurm.processes import wait_for
-from lab.stores.stores import free_port
 
 ROOT = Path(__file__).resolve().parents[2]
 NODES = 5

@@ -8,6 +8,7 @@ import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 
+from lab.parts.ports import free_port
 from lab.slurm.processes import Processes, wait_for
 
 USER = "rekindle"
@@ -128,13 +129,6 @@ performance_schema=off
         self.processes.spawn("redis", [_found("redis-server"), str(self.folder / "redis.conf")])
         if not wait_for(lambda: _answers(self.redis_port), 10, 0.05):
             raise StoreError(f"Redis did not start; see {self.folder}/log/redis.out.")
-
-
-def free_port() -> int:
-    """A port of the loopback that nobody listens on just now."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 def _answers(port: int) -> bool:

@@ -10,6 +10,8 @@ from pathlib import Path
 
 from playwright.sync_api import Browser, BrowserContext, Page, expect
 
+from lab.parts.ports import free_port
+
 ROOT = Path(__file__).resolve().parents[2]
 EVERYBODY = "root"
 """The account of `everything` that may see and do all."""
@@ -25,9 +27,7 @@ class Site:
     def __init__(self, folder: Path) -> None:
         own = {name: value for name, value in os.environ.items() if not name.startswith("REKINDLE_")}
         self._env = own | {"REKINDLE_STATE_DIR": str(folder), "REKINDLE_LOG_LEVEL": "WARNING"}
-        with socket.socket() as probe:
-            probe.bind(("127.0.0.1", 0))
-            self.port = probe.getsockname()[1]
+        self.port = free_port()
         self.address = f"http://127.0.0.1:{self.port}"
         self._teller = subprocess.Popen(
             [sys.executable, "-m", "tests.console.teller"],

@@ -25,6 +25,7 @@ from controller.exposing import exposed
 from controller.measuring import Counting, Tally
 from controller.plain import Voice
 from controller.starting import BadStart, check_clock
+from lab.parts.ports import free_port
 from lab.slurm.cluster import SlurmCluster
 from schedulers.transport import LocalTransport, TimedOut
 from tests.controller.conftest import write_config
@@ -239,12 +240,6 @@ def ask(port: int, request: bytes) -> tuple[bytes, bytes]:
             answer += more
     head, _, body = answer.partition(b"\r\n\r\n")
     return head, body
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 def test_numbers_are_read_by_prometheus_and_health_follows_the_passes() -> None:

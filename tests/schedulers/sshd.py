@@ -12,6 +12,7 @@ from pathlib import Path
 
 import psutil
 
+from lab.parts.ports import free_port
 from schedulers.ssh_transport import SshPlace, SshTransport
 
 FORCED = Path(__file__).resolve().parents[2] / "deploy" / "forced_command.py"
@@ -42,7 +43,7 @@ class Sshd:
 
     def __init__(self, folder: Path, *, path: str = "/usr/bin", config: str = "", may: str = "act") -> None:
         self.folder = folder
-        self.port = _free_port()
+        self.port = free_port()
         self.process: subprocess.Popen[bytes] | None = None
         for name in ("host", "key", "stranger", "ca"):
             keygen("-t", "ed25519", "-N", "", "-f", str(folder / name))
@@ -137,9 +138,3 @@ def running(folder: Path, *, path: str = "/usr/bin", config: str = "", may: str 
 def keygen(*words: str) -> None:
     """Run ssh-keygen."""
     subprocess.run(["ssh-keygen", "-q", *words], capture_output=True, timeout=120, check=True)
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])

@@ -1,12 +1,13 @@
 """How does a test get a real Prometheus? Debian's package, on a free port, scraping once a second."""
 
 import shutil
-import socket
 import subprocess
 import time
 import urllib.error
 import urllib.request
 from pathlib import Path
+
+from lab.parts.ports import free_port
 
 BINARY = shutil.which("prometheus")
 CONFIG = """\
@@ -26,7 +27,7 @@ class Server:
         self.folder = folder
         (folder / "prometheus.yml").write_text(CONFIG.format(target=target))
         (folder / "web.yml").write_text(web)
-        self.port = _free_port()
+        self.port = free_port()
         self.process: subprocess.Popen[bytes] | None = None
 
     @property
@@ -68,9 +69,3 @@ class Server:
             self.process.kill()
             self.process.wait(60)
             self.process = None
-
-
-def _free_port() -> int:
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        return int(one.getsockname()[1])

@@ -15,6 +15,7 @@ import pytest
 from detectors.stores import http as door
 from detectors.stores.http import ask
 from detectors.stores.store import Answer, Request, StoreTrouble, TooMuch
+from lab.parts.ports import free_port
 from tests.detectors.stores.served import served
 
 REQUEST = Request("/select", {"query": 'a="b c" & ü'}, {"AccountID": "12"})
@@ -64,9 +65,7 @@ def test_a_whole_chunked_answer_is_one() -> None:
 
 
 def test_nobody_there() -> None:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+    port = free_port()
     with pytest.raises(StoreTrouble, match=rf"127\.0\.0\.1:{port} cannot be reached: Connection refused"):
         ask(f"http://127.0.0.1:{port}", REQUEST, "", None, 5)
 

@@ -3,7 +3,6 @@
 import http.client
 import json
 import os
-import socket
 import subprocess
 import time
 from collections.abc import Iterator
@@ -18,6 +17,7 @@ from detectors.stores.paging import answered, begin, failed
 from detectors.stores.seen import OVERLAP, Cursor
 from detectors.stores.store import Line, Store, StoreTrouble
 from detectors.stores.victorialogs import stamp_of
+from lab.parts.ports import free_port
 from tests.detectors.stores.pretend import Pretend, Row, recorded_rows
 from tests.detectors.stores.recorded import T0
 from tests.detectors.stores.test_paging import ALL, expected, texts
@@ -39,13 +39,6 @@ schema_config:
     - {from: 2024-01-01, store: tsdb, object_store: filesystem, schema: v13, index: {prefix: index_, period: 24h}}
 analytics: {reporting_enabled: false}
 """
-
-
-def free_port() -> int:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port: int = free.getsockname()[1]
-        return port
 
 
 def command(store: Store, folder: Path, port: int) -> list[str]:
