@@ -122,7 +122,8 @@ _FIXED = (
     "SelectTypeParameters=CR_Core_Memory",
     "DefMemPerCPU=100",  # without it a job takes its nodes' whole memory: one job a node
     "SchedulerType=sched/backfill",
-    "SchedulerParameters=batch_sched_delay=0,sched_min_interval=200000,sched_interval=5,bf_interval=5,max_rpc_cnt=0",
+    # A requeued job is looked at by the next turn after its wait, a second later at most.
+    "SchedulerParameters=batch_sched_delay=0,sched_min_interval=200000,sched_interval=1,bf_interval=1,max_rpc_cnt=0",
     "PriorityType=priority/basic",
     "SlurmdParameters=config_overrides",  # lets a node claim more CPUs than the machine has
     "ReturnToService=1",  # with 2, a node set down by an administrator is idle again at once
