@@ -15,8 +15,8 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
+from lab.parts.ports import free_port
 from lab.parts.running import PYTHON, ROOT, Running, clean_environment, until
-from lab.stores.stores import free_port
 from tests.site.test_exposure import PRODUCTION
 
 HOST = "rekindle.example.org"
