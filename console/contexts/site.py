@@ -62,4 +62,4 @@ def deliveries(asked: Asked) -> Context:
 
 def _open_advice(asked: Asked) -> OpenAdvice:
     """Two panels of the overview show it."""
-    return asked.once("open advice", lambda: all_open_advice(asked.now))
+    return asked.once("open_advice", lambda: all_open_advice(asked.now))
