@@ -30,6 +30,7 @@ LEFT_OUT: Mapping[str, str] = {
     "sign-out": "takes only POST",
     "audit-verify": "takes only POST",
     "jobs-export": "a download, as long as the list; measured by itself",
+    "nodes-export": "a download, as long as the list",
     "newest-job": "only leads to the job",
     "cluster-signals-report": "asks the sources themselves, for as long as they take",
     "form-still": "an answer for a form that stands open",

@@ -1,11 +1,9 @@
 """How does a list of jobs leave the site as a table, however long it is?"""
 
-import csv
-import io
 from collections.abc import Callable, Iterator
-from datetime import UTC, datetime
+from datetime import datetime
 
-from advisor_api.trail_export import DANGEROUS
+from console.csv_lines import csv_line
 from console.job_list import JobRow, every_row
 from console.job_wanted import Wanted
 
@@ -33,9 +31,9 @@ COLUMNS = (
 
 def job_lines(wanted: Wanted, now: datetime, person: Callable[[str], str]) -> Iterator[str]:
     """A head and a line for each job that is asked for. `person`: how a user's name is written."""
-    yield _line(COLUMNS)
+    yield csv_line(COLUMNS)
     for row in every_row(wanted, now):
-        yield _line([_cell(value) for value in _values(row, person)])
+        yield csv_line(_values(row, person))
 
 
 def _values(row: JobRow, person: Callable[[str], str]) -> tuple[object, ...]:
@@ -60,19 +58,3 @@ def _values(row: JobRow, person: Callable[[str], str]) -> tuple[object, ...]:
         attempt.last_step if attempt else None,
         attempt.last_checkpoint_step if attempt else None,
     )
-
-
-def _cell(value: object) -> object:
-    if value is None:
-        return ""
-    if isinstance(value, datetime):
-        return value.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-    if isinstance(value, str) and value.startswith(DANGEROUS):  # a spreadsheet would run it
-        return f"'{value}"
-    return value
-
-
-def _line(cells: object) -> str:
-    written = io.StringIO()
-    csv.writer(written).writerow(cells)  # type: ignore[arg-type]  # a sequence of cells
-    return written.getvalue()

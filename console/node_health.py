@@ -7,7 +7,8 @@ from advisor_api.gathering import active_exclusions
 from advisor_api.models import Exclusion
 from advisor_api.node_facts import Stands
 from advisor_api.node_standing import Standing
-from advisor_api.standing_view import counted, nodes_in, standings
+from advisor_api.standing_view import counted, standings
+from console.standing_words import ORDER
 from detectors.models import HealthEvent
 from workloads.models import Cluster, Node
 
@@ -17,12 +18,11 @@ SHOWN = 100  # the list of nodes has all of them
 
 @dataclass(frozen=True)
 class NodeLine:
-    """One node with its field, the exclusion that ends last, its weight, and what others tell."""
+    """One node with its field, the exclusion that ends last, and what others tell."""
 
     node: Node
     stands: Stands
     exclusion: Exclusion | None = None
-    weight: float = 0.0
     told: HealthEvent | None = None
 
 
@@ -42,18 +42,19 @@ class NodePage:
 
 
 def node_page(cluster: Cluster, standing: str, now: datetime) -> NodePage:
-    """The nodes in one field (`standing`), or all; those that are not available first."""
+    """The nodes in one field (`standing`), or all, in the order of the list of nodes."""
     found = standings(cluster, now)
-    nodes = list(nodes_in(cluster, found, standing).order_by("available", "name")[: SHOWN + 1])
-    rows = active_exclusions(cluster, now).filter(node__in=[node.name for node in nodes]).order_by("until")
+    fitting = (name for name, one in found.items() if standing in {"", one.standing.value})
+    names = sorted(fitting, key=lambda name: (ORDER[found[name].standing], name))[: SHOWN + 1]
+    known = {node.name: node for node in Node.objects.filter(cluster=cluster, name__in=names)}
+    nodes = [known[name] for name in names if name in known]  # one may have been deleted meanwhile
+    rows = active_exclusions(cluster, now).filter(node__in=names).order_by("until")
     exclusions = {row.node: row for row in rows}
     told = faults_of(cluster)
-    effective = Stands(Standing.EFFECTIVE, "")
     lines = []
     for node in nodes[:SHOWN]:
         row = exclusions.get(node.name)
-        weight = row.weight_at(now) if row else 0.0
-        lines.append(NodeLine(node, found.get(node.name, effective), row, weight, told.get(node.name)))
+        lines.append(NodeLine(node, found[node.name], row, told.get(node.name)))
     counts = tuple(counted(found).items())
     return NodePage(counts, Standing(standing) if standing else None, tuple(lines), len(nodes) > SHOWN)
 

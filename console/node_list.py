@@ -4,7 +4,7 @@ How every node stands is worked out in memory from a fixed number of queries; on
 as a whole.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from datetime import datetime
 from urllib.parse import urlencode
@@ -16,17 +16,13 @@ from advisor_api.models import Exclusion
 from advisor_api.node_facts import Stands
 from advisor_api.node_standing import Standing
 from advisor_api.standing_view import Named, counted, standings_of
+from console.standing_words import ORDER
 from detectors.models import HealthEvent
 from workloads.models import Cluster, Node
 
 PAGE = 100
 LIMIT = 255
 PAGES_AT_MOST = 100_000
-_ORDER = {
-    one: place
-    for place, one in enumerate((Standing.AT_RISK, Standing.STRANDED, Standing.ISOLATED, Standing.EFFECTIVE))
-}
-"""What a person may want to do something about comes first."""
 
 
 @dataclass(frozen=True)
@@ -50,12 +46,11 @@ class NodesWanted:
 
 @dataclass(frozen=True)
 class NodeRow:
-    """One node with its field, the exclusion that ends last with its weight, and the fault that others tell of."""
+    """One node with its field, the exclusion that ends last, and the fault that others tell of."""
 
     node: Node
     stands: Stands
     exclusion: Exclusion | None = None
-    weight: float = 0.0
     fault: HealthEvent | None = None
 
 
@@ -96,6 +91,35 @@ def read_nodes_wanted(query: Mapping[str, str]) -> NodesWanted:
 
 def node_list(wanted: NodesWanted, now: datetime) -> NodeList:
     """The nodes that are asked for: those with something against them first, then by cluster and name."""
+    seen = _look(wanted, now)
+    begin = (wanted.page - 1) * PAGE
+    four = {
+        one.value: Field(one, seen.counts[one], wanted.address(standing=one.value), one == wanted.standing)
+        for one in Standing
+    }
+    pages = max(1, -(-len(seen.ordered) // PAGE))
+    rows = _rows(seen.ordered[begin : begin + PAGE], seen, now)
+    return NodeList(rows, four, len(seen.ordered), len(seen.found), pages)
+
+
+def every_node(wanted: NodesWanted, now: datetime) -> Iterator[tuple[NodeRow, ...]]:
+    """All nodes that are asked for in the same order, a page at once."""
+    seen = _look(wanted, now)
+    for begin in range(0, len(seen.ordered), PAGE):
+        yield _rows(seen.ordered[begin : begin + PAGE], seen, now)
+
+
+@dataclass(frozen=True)
+class _Seen:
+    """How all nodes stand; `ordered`: the keys of those that are asked for; `counts`: of those in any field."""
+
+    clusters: Mapping[int, Cluster]
+    found: Mapping[Named, Stands]
+    counts: Mapping[Standing, int]
+    ordered: Sequence[Named]
+
+
+def _look(wanted: NodesWanted, now: datetime) -> _Seen:
     rows = Cluster.objects.filter(name=wanted.cluster) if wanted.cluster else Cluster.objects.all()
     clusters = {one.pk: one for one in rows}
     found = standings_of(list(clusters.values()), now)
@@ -103,15 +127,8 @@ def node_list(wanted: NodesWanted, now: datetime) -> NodeList:
     counts = counted(fitting)
     if wanted.standing:
         fitting = {key: one for key, one in fitting.items() if one.standing == wanted.standing}
-    ordered = sorted(fitting, key=lambda key: (_ORDER[fitting[key].standing], clusters[key[0]].name, key[1]))
-    begin = (wanted.page - 1) * PAGE
-    chosen = ordered[begin : begin + PAGE]
-    four = {
-        one.value: Field(one, counts[one], wanted.address(standing=one.value), one == wanted.standing)
-        for one in Standing
-    }
-    pages = max(1, -(-len(ordered) // PAGE))
-    return NodeList(_rows(chosen, found, clusters, now), four, len(ordered), len(found), pages)
+    ordered = sorted(fitting, key=lambda key: (ORDER[fitting[key].standing], clusters[key[0]].name, key[1]))
+    return _Seen(clusters, found, counts, ordered)
 
 
 def _fitting(
@@ -131,9 +148,7 @@ def _fitting(
     return fitting
 
 
-def _rows(
-    chosen: Sequence[Named], found: Mapping[Named, Stands], clusters: Mapping[int, Cluster], now: datetime
-) -> tuple[NodeRow, ...]:
+def _rows(chosen: Sequence[Named], seen: _Seen, now: datetime) -> tuple[NodeRow, ...]:
     place = Q(cluster__in={cluster for cluster, _ in chosen}, name__in={name for _, name in chosen})
     nodes = {(node.cluster_id, node.name): node for node in Node.objects.filter(place)}
     of_nodes = {"cluster__in": {cluster for cluster, _ in chosen}, "node__in": {name for _, name in chosen}}
@@ -146,6 +161,6 @@ def _rows(
         node, row = nodes.get(key), exclusions.get(key)
         if node is None:
             continue  # it was deleted between two queries
-        node.cluster = clusters[key[0]]
-        made.append(NodeRow(node, found[key], row, row.weight_at(now) if row else 0.0, faults.get(key)))
+        node.cluster = seen.clusters[key[0]]
+        made.append(NodeRow(node, seen.found[key], row, faults.get(key)))
     return tuple(made)

@@ -17,3 +17,8 @@ MEANING: dict[Standing, Promise] = {
     Standing.ISOLATED: _("left out of restarts or out of use, for a reason that stands"),
     Standing.STRANDED: _("left out of restarts or out of use, and no reason stands any more"),
 }
+ORDER = {
+    one: place
+    for place, one in enumerate((Standing.AT_RISK, Standing.STRANDED, Standing.ISOLATED, Standing.EFFECTIVE))
+}
+"""What a person may want to do something about comes first."""

@@ -106,6 +106,7 @@ urlpatterns = [
         name="exclusion-undo",
     ),
     path("nodes", nodes.nodes, name="nodes"),
+    path("nodes/export.csv", nodes.export, name="nodes-export"),
     path("nodes/<cluster:cluster>/<node:node>", nodes.node, name="node"),
     path("audit", audit.trail, name="audit"),
     path("audit/verify", audit.verify, name="audit-verify"),

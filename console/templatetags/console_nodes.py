@@ -1,12 +1,15 @@
 """How does a template say how a node stands, and what is paused?"""
 
 from django import template
+from django.utils.translation import gettext as _
 
-from advisor_api.models import Pause
+from advisor_api.models import Exclusion, Pause
 from advisor_api.node_standing import Standing
 from console.pause_words import place_of
+from console.plain_words import spoken
 from console.standing_words import MEANING, SHORT
 
+RULE = "rule "  # as `advisor_api.excluding` writes it
 register = template.Library()
 
 
@@ -26,3 +29,11 @@ def meaning(standing: Standing) -> str:
 def place(pause: Pause) -> str:
     """What is paused, without its cluster: `partition gpu`."""
     return place_of(pause.scope, pause.value)
+
+
+@register.filter
+def owner(exclusion: Exclusion) -> str:
+    """Who left it out: the name of a person, or `the rule named node`."""
+    if exclusion.verdict_id is None or not exclusion.owner.startswith(RULE):
+        return exclusion.owner
+    return _("the rule %(name)s") % {"name": spoken(exclusion.owner.removeprefix(RULE))}

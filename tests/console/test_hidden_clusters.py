@@ -144,6 +144,7 @@ def test_its_pages_are_not_there(hidden: Sample, outside: Client, inside: Client
         "/audit?q=ECC",
         "/audit?job=4711",
         "/nodes?q=n03",
+        "/nodes/export.csv",
         "/policy?cluster=demo",
         "/policy/versions?cluster=demo",
         "/silences/new?cluster=demo",

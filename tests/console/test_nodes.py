@@ -1,5 +1,7 @@
 """Are nodes found and shown, and left out and given back only by who may, with a reason, and as it was seen?"""
 
+import csv
+import io
 from datetime import datetime, timedelta
 from urllib.parse import quote
 
@@ -72,6 +74,49 @@ def test_an_address_that_makes_no_sense_is_no_error(query: str, as_viewer: Clien
 def test_mistakes_in_the_address_are_said() -> None:
     assert "known are effective" in read_nodes_wanted({"standing": "lost"}).mistake
     assert "no number" in read_nodes_wanted({"page": "-1"}).mistake
+
+
+def exported(client: Client, query: str = "") -> list[dict[str, str]]:
+    answer = client.get(f"{reverse('nodes-export')}{query}")
+    assert answer.headers["Content-Type"] == "text/csv; charset=utf-8"
+    return list(csv.DictReader(io.StringIO(answer.getvalue().decode())))
+
+
+def test_a_list_for_those_who_repair_has_the_same_filter_and_no_formula(
+    as_viewer: Client, rows: Sample, now: datetime, django_assert_max_num_queries: DjangoAssertNumQueries
+) -> None:
+    Exclusion.objects.update(verdict_id=Verdict.objects.get().uuid)
+    names = (f"x{number:03}" for number in range(250))
+    Node.objects.bulk_create(Node(cluster=rows.cluster, name=name, state="IDLE", seen_at=now) for name in names)
+    assert len(exported(as_viewer)) == Node.objects.count() > 250
+    evil = "=HYPERLINK(1)"
+    more = {"reason": evil, "owner": "@eve", "since": now, "until": now + timedelta(days=1)}
+    Exclusion.objects.create(cluster=rows.cluster, node="x200", **more)
+    with django_assert_max_num_queries(20):
+        found = exported(as_viewer, "?standing=isolated&page=3")
+    assert {row["node"] for row in found} == {"n03", "n06", "x200"}
+    by_name = {row["node"]: row for row in found}
+    out, bad = by_name["n03"], by_name["x200"]
+    assert (out["cluster"], out["stands"], out["leftOutAfter"]) == ("demo", "isolated", "4711-0")
+    assert out["leftOutReason"] == Exclusion.objects.get(node="n03").reason and out["leftOutUntil"].endswith("Z")
+    assert (bad["leftOutReason"], bad["leftOutBy"], bad["leftOutAfter"]) == (f"'{evil}", "'@eve", "")
+    assert (by_name["n06"]["schedulerReason"], by_name["n06"]["leftOutSince"]) == ("bad PSU, ticket 812", "")
+
+
+def test_who_left_a_node_out_stands_in_every_list(as_viewer: Client, rows: Sample, now: datetime) -> None:
+    pages = ("/nodes", "/clusters/demo", "/nodes/demo/n03")
+    for verdict, owner, said in (
+        (Verdict.objects.get().uuid, "rule named_node", "the rule named node"),
+        (None, "eve_x", "eve_x"),
+    ):
+        Exclusion.objects.update(verdict_id=verdict, owner=owner)
+        bodies.forget()
+        for page in pages:
+            assert f"by {said}" in as_viewer.get(page).content.decode(), page
+
+
+def test_a_stranger_gets_no_list(client: Client, rows: Sample) -> None:
+    assert client.get(reverse("nodes-export")).status_code == 302
 
 
 def test_a_node_tells_its_whole_history(as_viewer: Client, rows: Sample, now: datetime) -> None:
