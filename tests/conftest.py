@@ -27,8 +27,7 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> LongFir
     return LongFirst(config, log) if config.getoption("dist") == "loadfile" else None
 
 
-@pytest.fixture(scope="session", autouse=True)
-def ctrl_c_as_in_a_terminal() -> None:
+def pytest_configure() -> None:
     """A background job of a script has Ctrl-C ignored, its children inherit that, and no shell can take it back."""
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
