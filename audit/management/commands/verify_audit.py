@@ -22,8 +22,8 @@ from audit.walking import Run
 SHOWN = 10  # numbers of events that slipped in
 WORTH = {
     PROVED: "proved by the key {key}",
-    LATE: "prove nothing: signed by the key {key} after its end",
-    LEAKED: "prove nothing: signed by the key {key} after it leaked",
+    LATE: "no proof: signed by the key {key} after its end",
+    LEAKED: "no proof: signed by the key {key} after it leaked",
     DATED: "signed by the key {key} before it leaked, by their own date alone: whoever had it could date so, and "
     "no copy was given (--checkpoints)",
     STRANGE: "signed by the key {key}, which was not given: nothing is known of them",
