@@ -247,6 +247,13 @@ CHECKPOINTS: list[tuple[str, str, list[int], list[int], str]] = [
     ("nanotron begins", "ckpt.nanotron", [], [], "saving"),
     ("verl begins", "ckpt.verl", [], [], "saving"),
     ("a tracker file is named", "ckpt.tracker_file", [], [], "training"),
+    ("Orbax is done", "ckpt.orbax", [1000], [], "training"),
+    ("Lightning begins", "ckpt.lightning", [], [], "saving"),
+    ("TensorFlow is done", "ckpt.tensorflow", [5000], [], "training"),
+    ("fairseq is done", "ckpt.fairseq", [1200], [], "training"),
+    ("Accelerate is done", "ckpt.state", [500], [], "training"),
+    ("a program is done", "ckpt.plain", [1200], [], "training"),
+    ("a program begins", "ckpt.saving_to", [], [], "saving"),
 ]
 
 
@@ -311,6 +318,22 @@ OTHER_WORDS: list[tuple[str, list[int], list[int]]] = [
     ("Resuming from /ckpt/global_step_20", [], []),
     ("successfully saved local checkpoint from iteration   42000", [42000], []),
     ("Successfully saved checkpoint from iteration    500 to /ckpt", [500], []),
+    ("Finished asynchronous save (blocking + background) in 3.12 seconds to /ckpt/1000", [1000], []),
+    ("Finished restoring checkpoint in 3.12 seconds from /ckpt/1000.", [], [1000]),
+    ("Restored all states from the checkpoint at /ckpt/epoch=4-step=500.ckpt", [], [500]),
+    ("Restoring states from the checkpoint path at /ckpt/epoch=4-step=500.ckpt", [], []),
+    ("INFO:tensorflow:Saving checkpoints for 5000 into /out/model.ckpt.", [], []),
+    ("INFO:tensorflow:Calling checkpoint listeners before saving checkpoint 5000...", [], []),
+    ("Loaded checkpoint /out/checkpoint_last.pt (epoch 3 @ 1200 updates)", [], [1200]),
+    ("Saving current state to /out/checkpoint-500", [], []),
+    ("All states loaded successfully", [], [70]),
+    ("Model checkpoint of size 4.98 GiB saved to /out/step_1200/model-00001-of-00002.pt", [1200], []),
+    ("Checkpoint saved successfully at step 1200", [1200], []),
+    ("Saved checkpoint for iteration 1200", [1200], []),
+    ("=> loaded checkpoint '/out/checkpoint_1200.pt'", [], [1200]),
+    ("the checkpoint will be saved to /out/checkpoint_1200.pt", [], []),
+    ("Failed: no checkpoint saved to /out/checkpoint_1200.pt", [], []),
+    ("Saving checkpoint for step 310...", [], []),
 ]
 
 
@@ -417,6 +440,11 @@ WRITTEN: list[tuple[str, list[str], int | None]] = [
         "a micro step beside its step",
         ["Epoch 1 | iter 8 step 2 | loss train: 1.76, val: n/a | iter time: 121 ms"],
         2,
+    ),
+    (
+        "a loss beside a word about an evaluation",
+        ["iter 9 | step 3: loss train: 1.66, val (prev val iter): None"],
+        3,
     ),
     ("a meter that knows no epoch", ["Training  [  20/125000]  eta: 1 day, 0:00:00  loss: 11.1 (11.1)"], 20),
     ("a meter with the epochs of all", ["Train: [1/300][10/1251]\teta 0:10:00 lr 0.000001\tloss 6.9 (6.9)"], 1261),
