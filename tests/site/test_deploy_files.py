@@ -78,6 +78,27 @@ def test_systemd_finds_no_mistake_and_little_exposure(unit: Path, tmp_path: Path
     assert subprocess.run(security, capture_output=True, timeout=180, check=False).returncode == 0
 
 
+def test_a_command_by_hand_runs_as_the_units_do() -> None:
+    """Else it makes a database of its own in the checkout, or files that the site may not read."""
+    text = (DEPLOY / "rekindle-manage").read_text()
+    of = entries(DEPLOY / "systemd" / "rekindle-worker.service")
+    said = dict(re.findall(r"-p (\w+)=(\S+)", text))
+    assert said.pop("EnvironmentFile") == f'"${{REKINDLE_VARIABLES:-{of["EnvironmentFile"]}}}"'
+    # Of %S nothing is made in what `systemd-run` is told.
+    assert said == {name: of[name].replace("%S", "/var/lib") for name in said}
+    assert {
+        "User",
+        "Group",
+        "WorkingDirectory",
+        "StateDirectory",
+        "StateDirectoryMode",
+        "Environment",
+        "UMask",
+    } <= set(said)
+    assert subprocess.run(["sh", "-n", DEPLOY / "rekindle-manage"], timeout=60, check=False).returncode == 0
+    assert (DEPLOY / "rekindle-manage").stat().st_mode & 0o111
+
+
 def test_the_sample_configuration_is_read_and_does_nothing_yet(tmp_path: Path) -> None:
     path = tmp_path / "controller.toml"
     path.write_text((DEPLOY / "controller.toml").read_text().replace("/var/lib/rekindle-controller", str(tmp_path)))
