@@ -203,4 +203,4 @@ def _restarted_by_us(view: View) -> bool:
     if isinstance(view.shown, Missing) or view.another_job or view.entry is None or not view.entry.begun:
         return False
     task = view.row.array_job == view.advice.array_job and view.row.array_task is not None
-    return task and view.ahead == 1 and view.exclusions_stand
+    return task and view.ahead == 1 and view.exclusions_stand and not view.taken_off

@@ -4,7 +4,9 @@ from collections.abc import Callable
 from datetime import timedelta
 
 from controller.entries import Action
+from controller.mark import MOST_FOREIGN
 from controller.view import View
+from schedulers.holds import BY_ADMINISTRATOR, persons_hold, schedulers_hold
 from schedulers.states import FINAL, LIVE, JobState
 
 Test = Callable[[View], bool]
@@ -125,6 +127,41 @@ def on_hold_while_live(view: View) -> bool:
     return view.row.priority == 0
 
 
+def no_room_for_mark(view: View) -> bool:
+    """Its AdminComment is so long that our mark has no place in front of it."""
+    return len(view.comment.foreign.encode("utf-8", "replace")) > MOST_FOREIGN
+
+
+def held_by_person(view: View) -> bool:
+    """A person's hold, whatever our mark says: somebody let the job go, and holds it since."""
+    return persons_hold(view.row)
+
+
+def held_by_administrator(view: View) -> bool:
+    """An administrator's hold, which the job's user could not undo."""
+    return held_by_person(view) and view.row.reason == BY_ADMINISTRATOR
+
+
+def held_by_scheduler(view: View) -> bool:
+    """The scheduler's own hold, whatever our mark says: its reservation ended, or a launch failed."""
+    return schedulers_hold(view.row)
+
+
+def only_marked(view: View) -> bool:
+    """Our journal says that we marked it ahead and never asked for the hold: whoever requeued it, it was not we."""
+    return view.entry is not None and view.entry.only_marked
+
+
+def not_our_hold(view: View) -> bool:
+    """Held by somebody else, in spite of our mark."""
+    return held_by_person(view) or held_by_scheduler(view) or only_marked(view)
+
+
+def taken_off(view: View) -> bool:
+    """Somebody took nodes of ours off its list after they had stood there."""
+    return view.taken_off
+
+
 def exclusions_stand(view: View) -> bool:
     """Its exclusions are as they should be."""
     return view.exclusions_stand
@@ -133,12 +170,13 @@ def exclusions_stand(view: View) -> bool:
 def waits_for_nothing(view: View) -> bool:
     """The scheduler lets it wait as it lets every requeued job wait, for longer than there is a reason to.
 
-    Somebody who gave it a later time to begin meant that time.
+    Somebody who gave it another time to begin meant that time.
     """
     begins, requeued, wait = view.row.eligible_at, view.row.submitted_at, view.requeue_wait
     if begins is None or requeued is None or wait is None:
         return False
-    return begins <= requeued + wait + A_SECOND and begins - view.now > WORTH_SHORTENING
+    own = -WORTH_SHORTENING <= begins - (requeued + wait) <= A_SECOND
+    return own and begins - view.now > WORTH_SHORTENING
 
 
 def ours_excluded(view: View) -> bool:

@@ -75,6 +75,7 @@ class Entry:
     announced: bool = False
     ours: tuple[str, ...] = ()  # exclusions that we added: the user's own list does not hold them
     unknown: tuple[str, ...] = ()  # nodes of the advice that the scheduler does not know
+    others: bool = False  # whether another controller had the lease since it was opened
     doings: Mapping[Action, Doing] = field(default_factory=dict)
 
     def doing(self, action: Action) -> Doing:
@@ -90,6 +91,11 @@ class Entry:
     def holding(self) -> bool:
         """Whether we may be holding the job: asked to hold, and not yet asked to let go."""
         return self.doing(Action.REQUEUE_HOLD).asked and self.doing(Action.RELEASE).seen_at is None
+
+    @property
+    def only_marked(self) -> bool:
+        """Whether we marked a live job and never asked to hold it, and nobody else of ours can have."""
+        return self.doing(Action.MARK).asked and not self.doing(Action.REQUEUE_HOLD).asked and not self.others
 
 
 @dataclass(frozen=True)
@@ -163,6 +169,8 @@ class Memory:
             self._finish(entry, _moment(line["at"]))
         elif what == "announced":
             self.entries[key] = replace(entry, announced=True)
+        elif what == "others":
+            self.entries[key] = replace(entry, others=True)
         elif what == "unknown":
             self.entries[key] = replace(entry, unknown=tuple(line["nodes"]))
         else:

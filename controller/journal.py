@@ -106,10 +106,14 @@ class Journal:
         job, user = spread.key
         self._append({"what": "array over", "job": job, "user": user})
 
-    def set_fence(self, fence: int) -> None:
-        """Remember the fencing number of our lease."""
-        if fence != self.memory.fence:
-            self._append({"what": "fence", "fence": fence})
+    def set_fence(self, fence: int, at: datetime) -> None:
+        """Remember the fencing number of our lease, and of which entries another holder may have done something."""
+        if fence == self.memory.fence:
+            return
+        for entry in tuple(self.entries.values()):
+            if not next_lease(self.memory.fence, fence) and not entry.others:
+                self._append(line_of("others", entry.advice, at))
+        self._append({"what": "fence", "fence": fence})
 
     def check_place(self) -> None:
         """Raise `BadJournal` when the file is not where the watchdog and the next start look for it."""
@@ -168,6 +172,11 @@ class Journal:
             raise BadJournal(f"the journal {self.path} cannot be written: {error.strerror}") from error
         self._size += len(content)
         self.memory.fold(line)
+
+
+def next_lease(before: int, fence: int) -> bool:
+    """Whether nobody had the lease between these fencing numbers."""
+    return fence in {before, before + 1}
 
 
 def _same(path: Path, descriptor: int) -> bool:

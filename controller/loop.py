@@ -96,7 +96,7 @@ class Controller:
         works = self._works()
         try:
             self._journal.check_place()
-            self._journal.set_fence(self.standing.fence)
+            self._journal.set_fence(self.standing.fence, self.standing.now())
             self._journal.compact_if_large(self.standing.now())
         except BadJournal as error:
             self._voice.once("journal", str(error))

@@ -12,6 +12,9 @@ MARK = re.compile(r"rekindle/1 g=(\d{1,18}) r=(\d{1,9}) until=(\d{1,11})(?:\s+|$
 KEPT = re.compile(r"rekindle/1 kept r=(\d{1,9})(?:\s+|$)", re.ASCII)
 
 
+MOST_FOREIGN = 8000  # bytes of foreign text that our mark is put in front of
+
+
 @dataclass(frozen=True)
 class Mark:
     """Our mark: generation of the advice, restart count of the held attempt, end of the hold."""

@@ -11,6 +11,7 @@ from controller.advice import Advice, ClusterGates, LeaseAnswer
 from controller.client import Advisor, AdvisorError, Rejected, Unreachable
 from controller.clock import Clock
 from controller.gates import OPEN, Gate, lease_gate
+from controller.journal import next_lease
 from controller.plain import Voice
 
 LEASE_SECONDS = 60.0
@@ -125,7 +126,7 @@ class Standing:
             self._lease_ends = 0.0
             raise Unreachable(f"its clock is more than {BEYOND_BELIEF.days} day off from this machine's")
         self._said = (answer.now, self._clock.monotonic())
-        if answer.fence not in {self.fence, self.fence + 1}:
+        if not next_lease(self.fence, answer.fence):
             self._sure_at, self._agreed, self._look = sent + LEASE_SECONDS, False, None
         self._voice.once("lease", f"we have the lease (fence {answer.fence})")
         self._lease_ends = sent + answer.seconds

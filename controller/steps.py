@@ -10,6 +10,7 @@ from controller.entries import Action
 from controller.rows import Step, unmark
 from controller.table import RUNS, TABLE
 from controller.view import Missing, View
+from schedulers.holds import persons_hold
 from schedulers.states import JobState
 
 
@@ -26,11 +27,12 @@ def proofs(view: View) -> tuple[Action, ...]:
         return ()
     restarted = view.ahead > 0
     free = view.state not in {JobState.HELD, JobState.COMPLETING}
+    let_go = restarted and (free or persons_hold(view.row))  # a hold on top of ours shows ours
     shown = {
         Action.REQUEUE_HOLD: restarted,
         Action.MARK: view.marked if restarted else view.marked_ahead,
         Action.EXCLUSIONS: restarted and view.exclusions_stand,
-        Action.RELEASE: free and (restarted or view.advice.operation is Operation.RELEASE),
+        Action.RELEASE: let_go or (free and view.advice.operation is Operation.RELEASE),
         Action.RELAX: restarted and not {*(view.entry.ours if view.entry else ())} & view.excluded,
         Action.CANCEL: view.state is JobState.CANCELLED,
     }

@@ -14,6 +14,7 @@ from schedulers.states import JobState
 
 SETTLE = timedelta(seconds=5)  # a hung slurmctld carries out what it was asked right after it answers again
 MOST_TRIES = 3
+SAVED = timedelta(seconds=15)  # after which a crash of the scheduler loses no list that stood; Slurm saves each 5 s
 SAME_SECOND = timedelta(seconds=1)  # schedulers count submit times in whole seconds
 LONGEST_COMMENT = 4096
 
@@ -149,8 +150,20 @@ class View:
 
     @property
     def exclusions_stand(self) -> bool:
-        """Whether the list is as it should be, or our part of it was taken back."""
-        return self.excluded == {*self.wanted} or self.doing(Action.RELAX).asked
+        """Whether the list is as it should be, or our part of it was taken back, by us or by somebody."""
+        return self.excluded == {*self.wanted} or self.doing(Action.RELAX).asked or self.taken_off
+
+    @property
+    def taken_off(self) -> bool:
+        """Whether somebody took nodes of ours off the list that had stood there: that is his wish, and stays so.
+
+        A list that a crash of the scheduler lost was young, or our mark was lost with it and is set again.
+        """
+        stood, marked_at = self.doing(Action.EXCLUSIONS).seen_at, self.doing(Action.MARK).at
+        if stood is None or self.now - stood <= SAVED or self.doing(Action.RELAX).asked:
+            return False
+        again = marked_at is not None and marked_at > stood
+        return not again and not self._of_advice <= self.excluded
 
     @property
     def another_job(self) -> bool:

@@ -22,6 +22,7 @@ from controller.mark import read_comment
 from controller.measuring import Counting, Tally
 from controller.plain import Voice, log_to
 from controller.starting import BadStart, check_clock
+from schedulers.holds import persons_hold, schedulers_hold
 from schedulers.port import JobRow, Scheduler, SchedulerError
 
 BAD_START = 2
@@ -75,7 +76,7 @@ class Watchdog:
         self._tally.passed(self._clock.monotonic())
         if self._listings.fresh:
             self._remember(tuple(listed.values()))
-        held = [row for row in listed.values() if row.held and row.word != "SPECIAL_EXIT"]
+        held = [row for row in listed.values() if _may_be_ours(row)]
         entries = self._entries() if held else ()
         ends = {row: end for row in held if (end := _end_of_hold(row, entries)) is not None}
         for row, end in self._overdue(ends):
@@ -101,7 +102,7 @@ class Watchdog:
         seen, nodes = detail.row, detail.excluded_nodes
         if (seen.number, seen.restarts) in self._sent and not seen.held:
             self._free.add((seen.number, seen.restarts))
-        held = seen.held and seen.restarts == row.restarts and seen.word != "SPECIAL_EXIT"
+        held = _may_be_ours(seen) and seen.restarts == row.restarts
         return (seen, f"; its exclusions stay: {','.join(nodes)}" if nodes else "") if held else None
 
     def _overdue(self, ends: dict[JobRow, datetime]) -> list[tuple[JobRow, datetime]]:
@@ -178,8 +179,20 @@ def _end_of_hold(row: JobRow, entries: tuple[Entry, ...]) -> datetime | None:
     if comment.kept == row.restarts:
         return None
     if comment.mark and comment.mark.restarts == row.restarts:
-        return comment.mark.until
+        return None if any(_marked_only(entry, row) for entry in entries) else comment.mark.until
     return next((entry.advice.hold_until for entry in entries if _held_unmarked(entry, row)), None)
+
+
+def _may_be_ours(row: JobRow) -> bool:
+    """Held, and no word of the scheduler says who else does it: a person since we let it go, or itself."""
+    return row.held and not persons_hold(row) and not schedulers_hold(row)
+
+
+def _marked_only(entry: Entry, row: JobRow) -> bool:
+    """Whether the journal says that we marked this attempt ahead and never asked to hold it: a person did."""
+    expected = entry.advice.attempt + 1
+    same = (entry.advice.job, entry.advice.user, expected) == (row.number, row.user, row.restarts)
+    return same and entry.only_marked
 
 
 def _held_unmarked(entry: Entry, row: JobRow) -> bool:

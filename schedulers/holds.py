@@ -1,12 +1,14 @@
-"""Does the scheduler hold a waiting job by itself, and why?
+"""Who certainly holds a waiting job: the scheduler itself, or a person?
 
-A hold shows a reason, and never whose it is (decisions 12); but these words only the scheduler writes. The holds of
-an administrator, of a user and of ours have others: `JobHeldAdmin`, `JobHeldUser`, `job requeued in held state`.
+A reason never proves that a hold is ours (decisions 12): it is `job requeued in held state`, whoever requeued the
+job, and stays so when somebody holds it on top (observed). It does prove the opposite: `JobHeldAdmin` and
+`JobHeldUser` are shown of a hold by a command or an option, and others only the scheduler writes.
 """
 
 import re
 from dataclasses import dataclass
 
+from schedulers.port import JobRow
 from schedulers.states import JobState
 
 
@@ -26,6 +28,9 @@ _REASONS: tuple[tuple[re.Pattern[str], OwnHold], ...] = (
     ),
     (re.compile(r"\s*JobHoldMaxRequeue\b"), OwnHold("it was queued again too often")),
 )
+BY_ADMINISTRATOR = "JobHeldAdmin"
+_PERSONS = frozenset({BY_ADMINISTRATOR, "JobHeldUser"})
+_OWN_STATES = frozenset({"SPECIAL_EXIT", "RESV_DEL_HOLD"})  # the second: observed when its reservation ended
 _WORDS = {"SPECIAL_EXIT": OwnHold("it ended with an exit code after which this site keeps a job back")}
 
 
@@ -35,3 +40,17 @@ def own_hold(state: JobState, word: str, reason: str) -> OwnHold | None:
         return None
     found = (hold for pattern, hold in _REASONS if pattern.match(reason))
     return next(found, _WORDS.get(word))
+
+
+def persons_hold(row: JobRow) -> bool:
+    """Whether a user or an administrator holds it, and not who requeued it in held state.
+
+    Observed on 22.05.8: no update of a job that was requeued in held state, no restart of the scheduler and no
+    state of its partition leads to these reasons; only who lets it go and holds it afterwards does.
+    """
+    return row.held and row.word not in _OWN_STATES and row.reason in _PERSONS
+
+
+def schedulers_hold(row: JobRow) -> bool:
+    """Whether the scheduler itself holds it, also for what a person has done to its reservation."""
+    return row.held and (row.word in _OWN_STATES or own_hold(row.state, row.word, row.reason) is not None)

@@ -20,6 +20,7 @@ from schedulers.port import (
     WaitingTasks,
 )
 from schedulers.slurm import accounting, commands, listing, refusals, showing
+from schedulers.states import FAILURES, NOT_A_FAILURE, WAITING, JobState
 from schedulers.transport import Answer, Lost, TimedOut, TooLong, Transport
 
 Read = TypeVar("Read")
@@ -96,8 +97,12 @@ class Slurm:
         self._act(number, lambda address: commands.set_mark(address, text))
 
     def requeue_hold(self, number: int, *, running: bool) -> None:
-        """Requeue in held state. With `running` a finished job is left alone, without a word."""
-        self._act(number, lambda address: commands.requeue_hold(address, running=running))
+        """Requeue in held state. With `running` a finished job is left alone, without a word.
+
+        Nothing is sent when the job is another one than was meant by now: suspended or held by a person, begun
+        again, or finished by a cancel or in order.
+        """
+        self._act(number, lambda address: commands.requeue_hold(address, running=running), _not_meant(running))
 
     def update_exclusions(self, number: int, nodes: Sequence[str]) -> None:
         """Replace the excluded nodes of a waiting job. One unknown name refuses all."""
@@ -145,8 +150,14 @@ class Slurm:
             raise refusals.of_reading(argv, answer)
         return answer.stdout
 
-    def _act(self, number: int, command: Callable[[str], tuple[str, ...]]) -> None:
-        """Look how this job is spoken of, then run one command on it and on nothing else.
+    def _act(
+        self,
+        number: int,
+        command: Callable[[str], tuple[str, ...]],
+        objection: Callable[[JobRow], str] = lambda row: "",
+    ) -> None:
+        """Look how this job is spoken of, then run one command on it and on nothing else, unless something is said
+        against it as it is now.
 
         The look takes at most our limit. When more time went by, this process was stopped, and whoever asked for
         the command may ask for another one now: nothing is sent.
@@ -159,6 +170,8 @@ class Slurm:
             raise Refused(str(error)) from error
         if time.clock_gettime(time.CLOCK_BOOTTIME) - began > self._seconds + STOPPED_SECONDS:
             raise Unreachable("This process was stopped in the middle, so the command was not sent.")
+        if said := objection(row):
+            raise Unreachable(f"{said}, so the command was not sent.")
         answer = self._command(argv)
         if answer.returncode:
             raise refusals.of_action(argv, answer)
@@ -175,3 +188,22 @@ def _read(text: str, reading: Callable[[], Read]) -> Read:
         return reading()
     except ValueError as error:
         raise Garbled(str(error), text) from error
+
+
+def _not_meant(running: bool) -> Callable[[JobRow], str]:
+    """What a last look says against a requeue in held state.
+
+    With `Incomplete`, Slurm says nothing at all of a job that somebody has requeued meanwhile, so that his hold
+    would look like ours.
+    """
+
+    def objection(row: JobRow) -> str:
+        if row.state is JobState.SUSPENDED:
+            return f"Job {row.number} is suspended by now"
+        if row.priority == 0 and row.state in {JobState.RUNNING, *FAILURES}:
+            return f"Somebody holds job {row.number} by now"
+        if row.state in (WAITING if running else {JobState.CONFIGURING, JobState.RUNNING, *NOT_A_FAILURE}):
+            return f"Job {row.number} is {row.word} by now"
+        return ""
+
+    return objection

@@ -67,6 +67,8 @@ def optional(text: str) -> str:
 def state(word: str, priority: int | None = None) -> JobState:
     """Ours for Slurm's word; a waiting job of priority 0 is held. Words of later versions are UNKNOWN."""
     known = STATES.get(word, JobState.UNKNOWN)
+    if word == "RESV_DEL_HOLD" and priority:
+        return JobState.PENDING  # observed: the word stays when somebody has let the job go
     if known is JobState.PENDING and priority == 0:
         return JobState.HELD
     return known

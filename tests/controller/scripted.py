@@ -253,7 +253,7 @@ class ScriptedScheduler:
         self.excluded[number] = tuple(sorted(nodes))
         if job.reason == "BadConstraints":
             self.change(number, state=JobState.PENDING, word="PENDING", reason="", priority=1000)
-            self.due.append((self.clock.seconds + 1, lambda: self._run(number)))
+            self.due.append((self.clock.seconds + 1, lambda: self.run(number)))
         self.effects.append(("update_exclusions", number, tuple(sorted(nodes))))
 
     def start_after(self, number: int, seconds: int) -> None:
@@ -266,7 +266,7 @@ class ScriptedScheduler:
         self.effects.append(("start_after", number))
         at = self.clock.now() + timedelta(seconds=seconds)
         self.change(number, eligible_at=at)
-        self.due.append((self.clock.seconds + seconds, lambda: self._run(number)))
+        self.due.append((self.clock.seconds + seconds, lambda: self.run(number)))
 
     def _release(self, number: int) -> None:
         job = self.jobs_by_number[number]
@@ -275,9 +275,9 @@ class ScriptedScheduler:
         if job.state is JobState.HELD:
             self.effects.append(("release", number))
             self.change(number, state=JobState.PENDING, word="PENDING", reason="BeginTime", priority=1000)
-            self.due.append((self.clock.seconds + self.requeue_seconds, lambda: self._run(number)))
+            self.due.append((self.clock.seconds + self.requeue_seconds, lambda: self.run(number)))
 
-    def _run(self, number: int) -> None:
+    def run(self, number: int) -> None:
         if self.jobs_by_number[number].state is JobState.PENDING and self.short_of_nodes and self.excluded[number]:
             self.change(number, state=JobState.HELD, reason="BadConstraints", priority=0)
         elif self.jobs_by_number[number].state is JobState.PENDING:

@@ -68,7 +68,7 @@ def test_every_torn_end_is_survived(path: Path) -> None:
             doings = len(only(journal).doings) if journal.entries else -1
             assert doings >= known
             known = doings
-            journal.set_fence(7)
+            journal.set_fence(7, START)
         assert all(json.loads(line) for line in path.read_text().splitlines())
     assert known == 3
 
@@ -110,7 +110,7 @@ def test_finished_entries_are_dropped_at_the_start(path: Path) -> None:
         for number in range(1, 29):
             done = replace(ADVICE, advice_id=f"{number:08d}-0000-4000-8000-000000000000")
             journal.finished(done, START, "DESIRED_STATE_OBSERVED")
-        journal.set_fence(4)
+        journal.set_fence(4, START)
         open_before = only(journal)
     before = path.stat().st_size
     with Journal(path, START) as journal:
@@ -165,7 +165,7 @@ def test_a_kill_gives_the_lock_free(path: Path) -> None:
     script = (
         "import sys, time\nfrom datetime import datetime, UTC\nfrom pathlib import Path\n"
         "from controller.journal import Journal\n"
-        "journal = Journal(Path(sys.argv[1]), datetime.now(UTC))\njournal.set_fence(3)\n"
+        "journal = Journal(Path(sys.argv[1]), datetime.now(UTC))\njournal.set_fence(3, datetime.now(UTC))\n"
         "print('ready', flush=True)\ntime.sleep(60)\n"
     )
     with subprocess.Popen([sys.executable, "-c", script, path], cwd=ROOT, stdout=subprocess.PIPE) as process:
@@ -264,3 +264,21 @@ def test_the_watchdog_reads_beside_the_writer(path: Path) -> None:
         with path.open("ab") as file:
             file.write(b'{"what": "int')
         assert read_entries(path) == (only(journal),)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "others"),
+    [(4, 4, False), (4, 5, False), (4, 6, True), (4, 1, True)],
+    ids=["the same lease", "it ran out, and was ours again", "somebody else had it", "all numbers are new"],
+)
+def test_which_entries_another_controller_may_have_carried_on(
+    tmp_path: Path, before: int, after: int, others: bool
+) -> None:
+    path = tmp_path / "journal.jsonl"
+    with Journal(path, START) as journal:
+        journal.set_fence(before, START)
+        journal.open_entry(read_advice(advice()))
+        journal.set_fence(after, START)
+    assert [entry.others for entry in read_entries(path)] == [others]
+    with Journal(path, START) as journal:  # and after it was compacted
+        assert [entry.others for entry in journal.entries.values()] == [others]

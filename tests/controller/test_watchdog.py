@@ -99,6 +99,10 @@ LEFT_ALONE = {
     "a mark of the attempt before": held(restarts=0),
     "kept by an operator": held(comment="rekindle/1 kept r=1"),
     "special exit": held(word="SPECIAL_EXIT"),
+    "let go, and held by an administrator, our mark still on": held(reason="JobHeldAdmin"),
+    "let go, and held by its user, our mark still on": held(reason="JobHeldUser"),
+    "its reservation ended, our mark still on": held(word="RESV_DEL_HOLD", reason="Reservation r was deleted"),
+    "its launch failed, our mark still on": held(reason="launch failed requeued held"),
     "running": row(state=JobState.RUNNING, restarts=1, admin_comment=MARK),
     "waiting": row(state=JobState.PENDING, restarts=1, admin_comment=MARK),
     "failed": row(restarts=1, admin_comment=MARK),
@@ -243,6 +247,34 @@ def test_the_journal_proves_no_other_hold(yard: Yard, job: JobRow, journal: dict
     assert yard.scheduler.commands == []
 
 
+def marked_ahead(settings: Settings, *, asked: bool, others: bool = False) -> None:
+    """What a controller left that marked a running job, and then was paused or died."""
+    with Journal(settings.controller.journal, START) as journal:
+        journal.set_fence(4, START)
+        journal.open_entry(ADVICE)
+        journal.intend(ADVICE, Action.MARK, START)
+        journal.answered(ADVICE, Action.MARK, Outcome.ACCEPTED, START)
+        if asked:
+            journal.intend(ADVICE, Action.REQUEUE_HOLD, START)
+        if others:
+            journal.set_fence(6, START)
+
+
+@pytest.mark.parametrize(
+    ("journal", "released"),
+    [({"asked": False}, []), ({"asked": True}, [12]), ({"asked": False, "others": True}, [12])],
+    ids=["a person did", "we did", "another controller may have"],
+)
+def test_a_mark_that_was_put_on_ahead_proves_no_hold_that_was_never_asked_for(
+    yard: Yard, journal: dict[str, bool], released: list[int]
+) -> None:
+    """A job that runs is marked before it is requeued; in between somebody else may requeue and hold it."""
+    marked_ahead(yard.settings, **journal)
+    yard.scheduler.add(held())
+    yard.at(301)
+    assert yard.released() == released
+
+
 def test_a_journal_that_cannot_be_read_is_told_and_marks_still_count(yard: Yard) -> None:
     yard.settings.controller.journal.mkdir()
     yard.scheduler.add(held())
@@ -310,6 +342,16 @@ def test_who_was_stopped_after_a_listing_releases_no_hold_of_a_person(yard: Yard
     yard.scheduler.jobs = stopped  # type: ignore[method-assign]
     yard.at(299)
     assert yard.released() == []
+
+
+def test_a_watchdog_that_was_started_anew_leaves_alone_who_holds_what_was_let_go(yard: Yard) -> None:
+    """The first watchdog released it, and our mark stays on; the second one has not seen that."""
+    yard.scheduler.add(held())
+    yard.at(301)
+    yard.scheduler.change(12, state=JobState.HELD, priority=0, reason="JobHeldAdmin")
+    yard.start()
+    yard.at(330)
+    assert yard.released() == [12]
 
 
 @pytest.mark.parametrize(("took", "released"), [(0.0, [12]), (600.0, [])])

@@ -1,12 +1,14 @@
 """Is exactly the command run that was meant, and is a refusal told apart from an outcome that nobody knows?"""
 
+from dataclasses import replace
+
 import pytest
 
 from schedulers.port import NoSuchJob, Refused, SchedulerError, Unclear, Unreachable
-from schedulers.slurm import commands
+from schedulers.slurm import commands, listing
 from schedulers.slurm.adapter import Slurm
 from schedulers.transport import Answer, NoProgram, TimedOut, TooLong
-from tests.schedulers.recording import RECORDED, recorded
+from tests.schedulers.recording import BORDERS, RECORDED, recorded
 from tests.schedulers.replay import Replay
 
 VERSIONS = sorted(folder.name for folder in RECORDED.iterdir())
@@ -37,7 +39,6 @@ ACTIONS = {
         lambda slurm, job: slurm.requeue_hold(job, running=True),
         ("scontrol", "requeuehold", "Incomplete", "{}"),
     ),
-    "hold finished": (lambda slurm, job: slurm.requeue_hold(job, running=False), ("scontrol", "requeuehold", "{}")),
     "exclude": (
         lambda slurm, job: slurm.update_exclusions(job, ("n01", "n02")),
         ("scontrol", "update", "JobId={}", "ExcNodeList=n01,n02"),
@@ -62,6 +63,56 @@ def test_an_action_looks_once_and_runs_one_command(version, action):
     assert did == tuple(word.format(number) for word in command)
 
 
+STATES = {
+    "it runs": ("RUNNING", "4294901759"),
+    "it has failed": ("FAILED", "4294901759"),
+    "somebody held it while it ran": ("RUNNING", "0"),
+    "somebody held it, and it failed": ("FAILED", "0"),
+    "it is suspended": ("SUSPENDED", "0"),
+    "somebody requeued it": ("PENDING", "4294901759"),
+    "somebody requeued and held it": ("PENDING", "0"),
+    "it was cancelled": ("CANCELLED", "4294901759"),
+    "it completed": ("COMPLETED", "4294901759"),
+}
+
+
+@pytest.mark.parametrize(
+    ("now", "running", "sent"),
+    [
+        ("it runs", True, True),
+        ("it has failed", True, True),  # without effect
+        ("somebody held it while it ran", True, False),
+        ("it is suspended", True, False),
+        ("somebody requeued it", True, False),
+        ("somebody requeued and held it", True, False),
+        ("it was cancelled", True, True),  # without effect
+        ("it has failed", False, True),
+        ("somebody held it, and it failed", False, False),
+        ("it runs", False, False),
+        ("it is suspended", False, False),
+        ("it was cancelled", False, False),
+        ("it completed", False, False),
+        ("somebody requeued it", False, True),  # Slurm refuses it
+    ],
+)
+def test_a_requeue_is_not_sent_when_the_job_is_another_one_than_was_meant(version, now, running, sent):
+    """What somebody did between the look that led to the command and the one right before it."""
+    looked = recorded(version, "job_excluded")[1]
+    fields = looked.stdout.split(BORDERS.field)
+    state, priority = STATES[now]
+    fields[listing.COLUMNS.index("State")], fields[listing.COLUMNS.index("PriorityLong")] = state, priority
+    replay = Replay(version, {"squeue": replace(looked, stdout=BORDERS.field.join(fields)), "scontrol": DONE})
+    slurm, number = Slurm(replay, 10), number_of(version, "excluded")
+    if sent:
+        slurm.requeue_hold(number, running=running)
+        held = ("scontrol", "requeuehold", *(["Incomplete"] if running else []), str(number))
+        assert replay.calls[-1] == held
+        return
+    with pytest.raises(Unreachable, match="so the command was not sent"):
+        slurm.requeue_hold(number, running=running)
+    assert all(commands.only_reads(argv) for argv in replay.calls)
+
+
 def test_a_later_begin_is_told_by_the_schedulers_own_clock(version):
     replay = Replay(version, {"squeue": "job_excluded", "scontrol": DONE, "sdiag": CLOCK})
     number = number_of(version, "excluded")
@@ -75,7 +126,7 @@ def test_the_last_task_of_an_array_is_spoken_of_as_a_task():
     waiting = [line for line in text.split("\n") if line.startswith(f"{array}\x1f")]
     last = Answer(0, waiting[-1] + "\n", "")
     replay = Replay("22.05", {"squeue": last, "scontrol": DONE})
-    Slurm(replay, 10).requeue_hold(array, running=True)
+    Slurm(replay, 10).release(array)
     assert replay.calls[-1][-1] == f"{array}_3"
 
 

@@ -245,6 +245,13 @@ def test_a_state_of_a_later_version_is_unknown_and_keeps_its_word():
     assert (row.state, row.word) == (JobState.UNKNOWN, "HIBERNATING")
 
 
+@pytest.mark.parametrize(("priority", "state"), [("0", JobState.HELD), ("4294901754", JobState.PENDING)])
+def test_a_job_whose_reservation_ended_is_held_until_somebody_lets_it_go(priority, state):
+    """Observed on 22.05.8: `scontrol release` gives it a priority, and the word stays."""
+    (row,) = listing.rows(record(State="RESV_DEL_HOLD", PriorityLong=priority), BORDERS)
+    assert (row.state, row.word) == (state, "RESV_DEL_HOLD")
+
+
 def test_an_exit_written_in_two_parts_is_read_too():
     (row,) = listing.rows(record(State="FAILED", exit_code="3:0", EndTime="1795969130"), BORDERS)
     assert (row.exit_code, row.exit_signal, row.ended_at) == (3, 0, datetime.fromtimestamp(1795969130, UTC))

@@ -107,7 +107,7 @@ class TestOnRealSlurm:
             for act in (
                 lambda: watchdog.mark(number, "x"),
                 lambda: watchdog.update_exclusions(number, ()),
-                lambda: watchdog.requeue_hold(number, running=True),
+                lambda: watchdog.requeue_hold(number, running=False),
                 lambda: watchdog.cancel(number),
             ):
                 with pytest.raises(Refused, match="not permitted to a key that may release"):

@@ -1,9 +1,9 @@
 """Everything that is played with the controller on a real Slurm, in full, as Markdown.
 
 `python -m tests.controller.real.proving [--part NAME] [--runs 50]`: states, lost nodes and memory, gates, kills at
-every point, slurmctld stopped and started at every step, the token revoked at every step, two controllers, the wait
-of requeued jobs. Ends with 1 when something came out otherwise than intended, and says what. About half an hour on
-two processors.
+every point, slurmctld stopped and started at every step, the token revoked at every step, two controllers, people
+who act between two steps, the wait of requeued jobs. Ends with 1 when something came out otherwise than intended,
+and says what. About half an hour on two processors.
 """
 
 import argparse
@@ -19,6 +19,7 @@ from statistics import median
 from lab.slurm.cluster import SlurmCluster
 from lab.slurm.layout import CGROUPS
 from tests.controller.real import series
+from tests.controller.real.people import STORIES, person_story, state_lost_story
 from tests.controller.real.series import STEPS, Told
 from tests.controller.real.starting import CLOSED_GATES
 from tests.controller.real.waits import crowd, restarts
@@ -146,6 +147,20 @@ def two(lab: SlurmCluster, folder: Path, runs: int) -> str:
     )
 
 
+def people(lab: SlurmCluster, folder: Path, runs: int) -> str:
+    """What somebody does between two steps; the stories with a watchdog and a lost state each by itself."""
+    stories = {story: partial(person_story, lab, folder / f"{n}", story) for n, story in enumerate(STORIES)}
+    beside = [play for story, play in stories.items() if not story.watched]
+    alone = [*(play for story, play in stories.items() if story.watched),
+             partial(state_lost_story, lab, folder / "lost")]  # fmt: skip
+    table = played("People between two steps", beside)
+    old, series.AT_ONCE = series.AT_ONCE, 1
+    try:
+        return f"{table}\n\n{played('The same, one by one', alone)}"
+    finally:
+        series.AT_ONCE = old
+
+
 def waits(lab: SlurmCluster, folder: Path, runs: int) -> str:
     """The wait of requeued jobs, shortened and not, beside many other jobs."""
     crowd(lab, CROWD)
@@ -181,6 +196,7 @@ PARTS: dict[str, Part] = {
     "outages": outages,
     "tokens": tokens,
     "two": two,
+    "people": people,
     "waits": waits,
 }
 

@@ -9,6 +9,7 @@ import pytest
 
 from lab.slurm.cluster import SlurmCluster
 from tests.controller.real import series
+from tests.controller.real.people import STORIES, person_story
 from tests.controller.real.starting import BARE, RESTART, STARTS
 
 pytestmark = pytest.mark.slurm
@@ -64,3 +65,9 @@ def test_the_token_is_revoked_in_the_middle(lab: SlurmCluster, tmp_path: Path) -
 
 def test_two_controllers(lab: SlurmCluster, tmp_path: Path) -> None:
     series.two_story(lab, tmp_path / "w")
+
+
+def test_people_between_two_steps(lab: SlurmCluster, tmp_path: Path) -> None:
+    """Those that need no watchdog and no wait."""
+    played = [story for story in STORIES if not story.watched and not story.slow]
+    series.at_once([partial(person_story, lab, tmp_path / f"p{n}", story) for n, story in enumerate(played)])
