@@ -168,6 +168,6 @@ def send(scheduler: Scheduler, job: int, action: Action, step: Step) -> None:
     elif action is Action.START:
         scheduler.start_after(job, START_AFTER)
     elif action is Action.RELEASE:
-        scheduler.release(job)
+        scheduler.release(job, ours=not step.begins)
     else:
         scheduler.cancel(job)

@@ -23,7 +23,7 @@ from controller.measuring import Counting, Tally
 from controller.plain import Voice, log_to
 from controller.starting import BadStart, check_clock
 from schedulers.holds import persons_hold, schedulers_hold
-from schedulers.port import JobRow, Scheduler, SchedulerError
+from schedulers.port import Garbled, JobRow, Scheduler, SchedulerError, Unreachable
 
 BAD_START = 2
 OLDEST_LISTING = 15.0  # seconds; longer than a large one takes
@@ -131,7 +131,11 @@ class Watchdog:
         self._sent.add(attempt)
         self._note(row, "sent", f"{late}; releasing it")
         try:
-            self._scheduler.release(row.number)
+            self._scheduler.release(row.number, ours=True)
+        except (Unreachable, Garbled) as error:
+            self._sent.discard(attempt)
+            self._voice.once(f"{topic} release", f"{topic} is not released: {error.reason}")
+            self._note(row, "unsent", f"{topic} is not released: {error.reason}")
         except SchedulerError as error:
             self._voice.once(f"{topic} release", f"{topic}: the release is not certain: {error.reason}")
             self._note(row, "unclear", f"{topic}: the release is not certain: {error.reason}")

@@ -244,8 +244,8 @@ class Scheduler(Reading, Protocol):
     def exclude_for_tasks(self, array_job: int, tasks: Sequence[int], nodes: Sequence[str]) -> None:
         """Replace the excluded nodes of waiting tasks in one command; what has begun meanwhile is left as it is."""
 
-    def release(self, number: int) -> None:
-        """Let a held job go."""
+    def release(self, number: int, *, ours: bool = False) -> None:
+        """Let a held job go. `ours`: nothing is sent when somebody else holds it by now."""
 
     def start_after(self, number: int, seconds: int) -> None:
         """Let a waiting job begin in `seconds` by the scheduler's clock, whatever time it was to wait for."""

@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import TypeVar
 
+from schedulers.holds import persons_hold, schedulers_hold
 from schedulers.port import (
     AccountedAttempt,
     Garbled,
@@ -25,6 +26,17 @@ from schedulers.transport import Answer, Lost, TimedOut, TooLong, Transport
 
 Read = TypeVar("Read")
 STOPPED_SECONDS = 5.0  # beyond the limit of a question; ssh has some seconds of its own
+
+
+def _nothing(row: JobRow) -> str:
+    """Nothing is said against a command."""
+    return ""
+
+
+def _anothers(row: JobRow) -> str:
+    """What is said against the release of a hold of ours: that it is somebody else's by now."""
+    anothers = persons_hold(row) or schedulers_hold(row)
+    return f"Somebody else holds job {row.number} by now ({row.reason})" if anothers else ""
 
 
 class Slurm:
@@ -118,9 +130,9 @@ class Slurm:
         if answer.returncode and not refusals.is_done_in_part(answer):
             raise refusals.of_action(argv, answer)
 
-    def release(self, number: int) -> None:
+    def release(self, number: int, *, ours: bool = False) -> None:
         """Let a held job go; without effect on any other."""
-        self._act(number, commands.release)
+        self._act(number, commands.release, _anothers if ours else _nothing)
 
     def start_after(self, number: int, seconds: int) -> None:
         """Give a waiting job another time to begin. Refused on a job that does not wait."""
@@ -154,7 +166,7 @@ class Slurm:
         self,
         number: int,
         command: Callable[[str], tuple[str, ...]],
-        objection: Callable[[JobRow], str] = lambda row: "",
+        objection: Callable[[JobRow], str] = _nothing,
     ) -> None:
         """Look how this job is spoken of, then run one command on it and on nothing else, unless something is said
         against it as it is now.

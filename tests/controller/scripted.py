@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 
+from schedulers.holds import persons_hold, schedulers_hold
 from schedulers.port import (
     AccountedAttempt,
     JobDetail,
@@ -182,8 +183,8 @@ class ScriptedScheduler:
     def update_exclusions(self, number: int, nodes: Sequence[str]) -> None:
         self._act("update_exclusions", number, lambda: self._exclude(number, tuple(nodes)), tuple(nodes))
 
-    def release(self, number: int) -> None:
-        self._act("release", number, lambda: self._release(number))
+    def release(self, number: int, *, ours: bool = False) -> None:
+        self._act("release", number, lambda: self._release(number, ours))
 
     def cancel(self, number: int) -> None:
         self._act("cancel", number, lambda: self._cancel(number))
@@ -268,8 +269,10 @@ class ScriptedScheduler:
         self.change(number, eligible_at=at)
         self.due.append((self.clock.seconds + seconds, lambda: self.run(number)))
 
-    def _release(self, number: int) -> None:
+    def _release(self, number: int, ours: bool) -> None:
         job = self.jobs_by_number[number]
+        if ours and (persons_hold(job) or schedulers_hold(job)):
+            raise Unreachable("Somebody else holds it by now, so the command was not sent.")
         if job.state in FINAL:
             raise Refused("Job has already finished")
         if job.state is JobState.HELD:

@@ -180,14 +180,20 @@ def test_a_refusal_is_not_repeated_for_ever(array: Bench) -> None:
     assert len([one for one in array.scheduler.commands if one[0] == "exclude_for_tasks"]) <= 3
 
 
+POLL_SECONDS = 5.0  # a tenth of what passes: in between nothing happens, and each pass costs
+
+
 def test_a_crash_anywhere_ends_with_the_same_lists(array: Bench) -> None:
     late = wire(START + timedelta(hours=23))
     array.advisor.advice = [OF_ARRAY | {"holdUntil": late, "expiresAt": late}]
+    seldom = replace(array.settings.controller, poll_seconds=POLL_SECONDS)
+    array.settings = replace(array.settings, controller=seldom)
     array.start()
     array.to_the_end()
     pass_time(array)
     points = len(array.fuse.points)
     assert points > 10
+    print("POINTS", points, len(array.advisor.requests))
     plain = row(array_job=ARRAY, array_task=3)
     for at in range(1, points + 1, 3):
         array.stop()

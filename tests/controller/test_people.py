@@ -79,7 +79,7 @@ def points(*steps: str) -> list[str]:
     return [f"{when} {step}" for step in steps for when in ("before", "after")]
 
 
-AFTER_HOLD = ["after requeue_hold", *points("update_exclusions"), "after release", *points("start_after")]
+AFTER_HOLD = ["after requeue_hold", *points("update_exclusions", "release", "start_after")]
 HOLDS = {
     "lets it go and holds it": (LET_GO_AND_HELD, [*points("mark"), *AFTER_HOLD], AFTER_HOLD),
     "lets it go and holds it in a pause": (

@@ -354,6 +354,21 @@ def test_a_watchdog_that_was_started_anew_leaves_alone_who_holds_what_was_let_go
     assert yard.released() == [12]
 
 
+def test_whoever_holds_it_a_moment_before_our_release_keeps_it(yard: Yard) -> None:
+    """Between the watchdog's look and its command somebody lets the job go and holds it."""
+    yard.scheduler.add(held())
+    plain = yard.scheduler.release
+
+    def a_moment_later(number: int, *, ours: bool = False) -> None:
+        yard.scheduler.change(12, reason="JobHeldAdmin")
+        plain(number, ours=ours)
+
+    yard.scheduler.release = a_moment_later  # type: ignore[method-assign]
+    yard.at(301)
+    assert yard.released() == [] and yard.scheduler.jobs_by_number[12].held
+    assert any("job 12-1 is not released: Somebody else holds it by now" in line for line in yard.log)
+
+
 @pytest.mark.parametrize(("took", "released"), [(0.0, [12]), (600.0, [])])
 def test_where_one_job_cannot_be_asked_about_a_listing_of_this_moment_is_enough(
     yard: Yard, took: float, released: list[int]

@@ -113,6 +113,31 @@ def test_a_requeue_is_not_sent_when_the_job_is_another_one_than_was_meant(versio
     assert all(commands.only_reads(argv) for argv in replay.calls)
 
 
+@pytest.mark.parametrize(
+    ("reason", "ours", "sent"),
+    [
+        ("job requeued in held state", True, True),
+        ("JobHeldAdmin", True, False),
+        ("JobHeldUser", True, False),
+        ("launch failed requeued held", True, False),
+        ("JobHeldUser", False, True),
+    ],
+)
+def test_a_hold_of_ours_is_not_released_when_it_is_somebody_elses_by_now(version, reason, ours, sent):
+    looked = recorded(version, "job_excluded")[1]
+    fields = looked.stdout.split(BORDERS.field)
+    for name, now in (("State", "PENDING"), ("PriorityLong", "0"), ("Reason", reason)):
+        fields[listing.COLUMNS.index(name)] = now
+    replay = Replay(version, {"squeue": replace(looked, stdout=BORDERS.field.join(fields)), "scontrol": DONE})
+    slurm, number = Slurm(replay, 10), number_of(version, "excluded")
+    if sent:
+        slurm.release(number, ours=ours)
+    else:
+        with pytest.raises(Unreachable, match="Somebody else holds job"):
+            slurm.release(number, ours=ours)
+    assert [argv[:2] for argv in replay.calls[1:]] == [("scontrol", "release")] * sent
+
+
 def test_a_later_begin_is_told_by_the_schedulers_own_clock(version):
     replay = Replay(version, {"squeue": "job_excluded", "scontrol": DONE, "sdiag": CLOCK})
     number = number_of(version, "excluded")

@@ -182,7 +182,7 @@ class ScriptedScheduler:
     def exclude_for_tasks(self, array_job: int, tasks: Sequence[int], nodes: Sequence[str]) -> None:
         self._refuse("exclude_for_tasks")
 
-    def release(self, number: int) -> None:
+    def release(self, number: int, *, ours: bool = False) -> None:
         self._refuse("release")
 
     def start_after(self, number: int, seconds: int) -> None:

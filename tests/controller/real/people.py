@@ -84,6 +84,8 @@ STORIES = (
           ("unmark",), CLOSED, (S.HELD,)),
     Story("he lets go and holds what is not marked yet", "failed", "after requeue_hold", LETS_GO_AND_HOLDS,
           (), CLOSED, (S.HELD,)),
+    Story("he is a moment ahead of our release", "failed", "before release", LETS_GO_AND_HOLDS,
+          ("unmark",), CLOSED, (S.HELD,)),
     Story("he holds what we let go", "failed", "after release", scontrol("hold", "JOB"),
           ("unmark",), ("CONVERGED", "DESIRED_STATE_OBSERVED"), (S.HELD,)),
     Story("he requeues and holds what we marked", "running", "after mark", REQUEUES_AND_HOLDS,
