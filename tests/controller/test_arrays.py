@@ -180,7 +180,7 @@ def test_a_refusal_is_not_repeated_for_ever(array: Bench) -> None:
     assert len([one for one in array.scheduler.commands if one[0] == "exclude_for_tasks"]) <= 3
 
 
-POLL_SECONDS = 5.0  # a tenth of what passes: in between nothing happens, and each pass costs
+POLL_SECONDS = 5.0  # in between nothing happens, and each look costs
 
 
 def test_a_crash_anywhere_ends_with_the_same_lists(array: Bench) -> None:
