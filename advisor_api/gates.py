@@ -92,7 +92,7 @@ def _acknowledged(question: _Question) -> str:
 def _pause(question: _Question) -> str:
     for pause in question.pauses:
         if question.now < pause.until and covers(pause, question.job):
-            of = f"{pause.scope} {pause.value}".strip()
+            of = question.cluster.name if pause.scope == "cluster" else f"{pause.scope} {pause.value}"
             return f"{of} is paused until {pause.until:%Y-%m-%d %H:%M} UTC: {pause.reason}"
     return ""
 

@@ -60,7 +60,7 @@ def _closed(rows: list[tuple[Advice, str]], pauses: dict[int, list[Pause]]) -> C
         what = _("The mode of %(cluster)s was switched") % {"cluster": job.cluster.name}
         return told_by(what, job.cluster.name, EventType.MODE_CHANGED, then=then)
     if held is not None:
-        what = _("%(what)s was paused") % {"what": name_of(held.scope, held.value, job.cluster.name)}
+        what = _("Rekindle was paused on %(what)s") % {"what": name_of(held.scope, held.value, job.cluster.name)}
         return Changed(what, held.owner, held.since, then)
     return Changed(_("What may be done on %(cluster)s has changed") % {"cluster": job.cluster.name}, then=then)
 

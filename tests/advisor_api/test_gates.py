@@ -108,7 +108,7 @@ CLOSED = [
     (
         "the cluster is paused",
         Scene(pauses=[{"scope": "cluster"}]),
-        "cluster is paused until 2026-11-29 10:01 UTC: r",
+        "demo is paused until 2026-11-29 10:01 UTC: r",
     ),
     (
         "the user is paused",

@@ -96,6 +96,27 @@ def test_two_at_one_mode_the_second_is_told_and_loses_nothing(
     expect(one.locator("main")).to_contain_text("mode now")
 
 
+def test_whoever_would_approve_is_told_of_a_pause_and_may_still_reject(
+    addresses: dict[str, str], enter: Door
+) -> None:
+    one, two = enter(EVERYBODY), enter("admin")
+    enter.expect_complaints_about("409")  # what is refused
+    open_at(one, addresses["approval"])
+    one.get_by_label(REASON).fill("f02 is really gone")
+    two.goto("/clusters/far-away/pause")
+    send(two, "See what that means", "storage moves")
+    two.get_by_role("button", name="Pause it").click()
+    expect(said(one)).to_contain_text("Rekindle was paused on all of far-away by admin at ")
+    expect(said(one)).to_contain_text("A yes on 99-0 would be refused now: far-away is paused until")
+    one.get_by_role("button", name="Approve: restart").click()
+    expect(one.locator("main")).to_contain_text("A yes would do nothing: far-away is paused until")
+    expect(one.locator("main")).to_contain_text("You cannot approve it now")
+    expect(one.get_by_label(REASON)).to_have_value("f02 is really gone")
+    two.get_by_role("link", name="End it…").first.click()
+    send(two, "End the pause")
+    expect(two.locator("main")).not_to_contain_text("Paused until")
+
+
 def test_a_confirmation_is_told_too_and_leads_back_with_what_was_typed(
     addresses: dict[str, str], enter: Door
 ) -> None:

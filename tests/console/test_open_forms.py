@@ -197,7 +197,7 @@ CASES = {
     "approval, paused": Case(
         lambda rows: f"/approvals/{rows.waiting.pk}",
         paused_there,
-        "all of far-away was paused by other, after you opened this page. A yes on 99-0 would be refused now: ",
+        "Rekindle was paused on all of far-away by other, after you opened this page. A yes on 99-0 would be ",
         refused=False,
     ),
     "approval, only watched": Case(
@@ -210,7 +210,7 @@ CASES = {
     "several, paused": Case(
         lambda rows: "/approvals/several",
         paused_there,
-        "all of far-away was paused by other, after you opened this page. A yes on 99-0 would be refused now: ",
+        "Rekindle was paused on all of far-away by other, after you opened this page. A yes on 99-0 would be ",
         refused=False,
     ),
     "hold": Case(
@@ -353,9 +353,9 @@ def test_a_yes_that_would_be_refused_is_said_on_the_page_and_when_it_is_taken_ag
     paused_there(two, rows)
     address = page.format(key=rows.waiting.pk)
     text = one.get(address).content.decode()
-    assert "You cannot approve it now, for it would not be acted on: cluster is paused" in text
+    assert "You cannot approve it now, for it would not be acted on: far-away is paused" in text
     assert not re.search(r'name="shown"[^>]* checked', text), "what cannot be approved is not ticked"
-    assert "<strong>cannot be approved now:</strong> cluster is paused" in one.get("/approvals").content.decode()
+    assert "<strong>cannot be approved now:</strong> far-away is paused" in one.get("/approvals").content.decode()
     asked = opened(one, address)
     assert says(one, asked) == []
     act(two, f"/clusters/far-away/pauses/{Pause.objects.get(cluster__name='far-away').pk}/end")
