@@ -53,6 +53,7 @@ class Arrays:
         self._again: dict[Key, float] = {}
         self._not_found: dict[Key, int] = {}
         self._tries: dict[tuple[Key, Change], int] = {}
+        self._stood: dict[Key, frozenset[tuple[int, str]]] = {}  # task and node, as once seen on its list
 
     def note(self, view: View) -> None:
         """Remember what the array should leave out, once the restarted task's own list is proved to stand."""
@@ -102,7 +103,10 @@ class Arrays:
             return False
         self._not_found.pop(key, None)
         spread = self._given_up(spread, groups)
-        change = next(iter(changes(spread, groups, excluded)), None)
+        stood = self._stood.get(key, frozenset())
+        change = next(iter(changes(spread, groups, excluded, stood)), None)
+        shown = {(task, node) for group in groups for task in group.tasks for node in group.excluded_nodes}
+        self._stood[key] = frozenset(pair for pair in stood | shown if pair[1] in excluded)
         if change is not None:
             return self._carry_out(key, spread, change, groups, looked_at)
         if excluded.isdisjoint(spread.nodes):
@@ -170,6 +174,7 @@ class Arrays:
     def _forget(self, key: Key, spread: Spread) -> None:
         self._journal.spread_over(spread)
         self._not_found.pop(key, None)
+        self._stood.pop(key, None)
         self._tries = {tried: count for tried, count in self._tries.items() if tried[0] != key}
 
     def _rest(self, key: Key, seconds: float) -> None:
@@ -186,12 +191,23 @@ class Arrays:
         return self._standing.gate() if gate.open else gate
 
 
-def changes(spread: Spread, groups: tuple[WaitingTasks, ...], excluded: frozenset[str]) -> list[Change]:
-    """What is to be done so that each group leaves out what is still excluded, and nothing else of ours. Pure."""
+def changes(
+    spread: Spread,
+    groups: tuple[WaitingTasks, ...],
+    excluded: frozenset[str],
+    stood: frozenset[tuple[int, str]] = frozenset(),
+) -> list[Change]:
+    """What is to be done so that each group leaves out what is still excluded, and nothing else of ours. Pure.
+
+    `stood`: tasks and nodes that were seen on their lists; where one is not there any more, somebody took it off.
+    """
     wanted = excluded.intersection(spread.nodes)
     found = []
     for group in groups:
-        new = frozenset() if wanted.intersection(group.required_nodes) else wanted
+        off = {node for node in wanted if all((task, node) in stood for task in group.tasks)} - {
+            *group.excluded_nodes
+        }
+        new = frozenset() if wanted.intersection(group.required_nodes) else wanted - off
         nodes = tuple(sorted(({*group.excluded_nodes} - {*spread.ours}) | new))
         if nodes != tuple(sorted(group.excluded_nodes)):
             found.append(Change(group, nodes))

@@ -11,6 +11,7 @@ from datetime import datetime
 from typing import Any
 
 from controller.advice import Advice, as_record, read_advice
+from schedulers.port import JobRow
 
 
 class Action(enum.StrEnum):
@@ -100,12 +101,17 @@ class Entry:
 
 @dataclass(frozen=True)
 class Added:
-    """Nodes that we once put on a job's exclusion list and that are ours to remove."""
+    """Nodes that we once put on a job's exclusion list and that are ours to remove.
+
+    `restarts`: how often it had been restarted by then; one that was restarted less often is another job, for
+    numbers come round.
+    """
 
     job: int
     user: str
     nodes: tuple[str, ...]
     at: datetime
+    restarts: int = 0
 
 
 @dataclass(frozen=True)
@@ -150,7 +156,8 @@ class Memory:
         if what == "fence":
             self.fence = int(line["fence"])
         elif what == "added":
-            added = Added(int(line["job"]), line["user"], tuple(line["nodes"]), _moment(line["at"]))
+            at, restarts = _moment(line["at"]), int(line.get("restarts", 0))
+            added = Added(int(line["job"]), line["user"], tuple(line["nodes"]), at, restarts)
             self.added[added.job, added.user] = added
         elif what == "array":
             spread = Spread(read_advice(line["advice"]), tuple(line["nodes"]), tuple(line["ours"]))
@@ -183,7 +190,12 @@ class Memory:
         advice = entry.advice
         del self.entries[advice.key]
         if entry.doing(Action.EXCLUSIONS).seen_at and not entry.doing(Action.RELAX).seen_at:
-            self.added[advice.job, advice.user] = Added(advice.job, advice.user, entry.ours, at)
+            self.added[advice.job, advice.user] = Added(advice.job, advice.user, entry.ours, at, advice.attempt + 1)
+
+    def added_to(self, row: JobRow) -> tuple[str, ...]:
+        """Nodes of ours that earlier recoveries left on the list of this very job."""
+        added = self.added.get((row.number, row.user))
+        return added.nodes if added is not None and row.restarts >= added.restarts else ()
 
     def remembered(self, forget_before: datetime) -> list[dict[str, Any]]:
         """Lines for what outlives its entries: the fencing number, arrays, exclusions since `forget_before`."""
@@ -191,7 +203,8 @@ class Memory:
         for added in self.added.values():
             if added.nodes and added.at >= forget_before:
                 nodes, at = list(added.nodes), added.at.isoformat()
-                lines.append({"what": "added", "job": added.job, "user": added.user, "nodes": nodes, "at": at})
+                line = {"what": "added", "job": added.job, "user": added.user, "nodes": nodes, "at": at}
+                lines.append({**line, "restarts": added.restarts})
         return lines + [spread_line(spread) for spread in self.arrays.values()]
 
 

@@ -260,8 +260,7 @@ class Controller:
         return detail
 
     def _view(self, work: Work, shown: JobDetail | Missing) -> View:
-        added = self._journal.memory.added.get((work.advice.job, work.advice.user))
-        nodes = added.nodes if added else ()
+        nodes = () if isinstance(shown, Missing) else self._journal.memory.added_to(shown.row)
         wait = self._installation.requeue_wait if self._settings.controller.shorten_requeue_wait else None
         return View(work.advice, shown, work.entry, self.standing.now(), nodes, wait)
 

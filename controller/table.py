@@ -174,7 +174,7 @@ STOP = (
     Row(TERMINATE, "the cancel may still take effect", unsettled(CANCEL), do.settling(CANCEL)),
     Row(TERMINATE, "the cancel is refused", spent(CANCEL), do.not_done(CANCEL)),
     Row(TERMINATE, "expired", on.expired, do.abandon(EXPIRED, "the advice expired before the job was stopped")),
-    Row(TERMINATE, "runs", within(*RUNS), do.cancel),
+    Row(TERMINATE, "runs", within(JobState.RUNNING, JobState.CONFIGURING), do.cancel),
     Row(TERMINATE, "does not run", on.always, do.wait("it is {word} and does not run")),
 )
 

@@ -136,6 +136,22 @@ def test_when_the_exclusion_is_over_ours_comes_off_and_the_users_own_stays(array
     assert array.journal is not None and array.journal.memory.arrays == {}
 
 
+def test_who_takes_the_node_off_the_waiting_tasks_has_the_last_word(array: Bench) -> None:
+    array.to_the_end()
+    pass_time(array)
+    array.scheduler.waiting[ARRAY] = [WAITING]
+    pass_time(array, 300)
+    assert lists(array) == [()] and told(array) == [((4, 5, 6), ("n03",))]
+
+
+def test_a_task_that_is_new_among_the_waiting_ones_gets_what_others_took_off(array: Bench) -> None:
+    array.to_the_end()
+    pass_time(array)
+    array.scheduler.waiting[ARRAY] = [WAITING, replace(WAITING, tasks=(7,))]
+    pass_time(array)
+    assert lists(array) == [(), ("n03",)]
+
+
 def test_tasks_that_the_scheduler_gives_up_on_get_the_node_back(array: Bench) -> None:
     array.to_the_end()
     pass_time(array)

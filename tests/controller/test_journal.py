@@ -14,7 +14,7 @@ from controller.advice import Advice, read_advice
 from controller.entries import Action, Entry, Outcome
 from controller.journal import BadJournal, Journal, read_entries
 from tests.controller.advisor import advice
-from tests.controller.scripted import START
+from tests.controller.scripted import START, row
 
 ADVICE = read_advice(advice())
 ROOT = Path(__file__).resolve().parents[2]
@@ -282,3 +282,19 @@ def test_which_entries_another_controller_may_have_carried_on(
     assert [entry.others for entry in read_entries(path)] == [others]
     with Journal(path, START) as journal:  # and after it was compacted
         assert [entry.others for entry in journal.entries.values()] == [others]
+
+
+@pytest.mark.parametrize(("restarts", "nodes"), [(0, ()), (1, ("n03",)), (4, ("n03",))])
+def test_nodes_of_ours_are_those_of_one_job_and_not_of_its_number(
+    tmp_path: Path, restarts: int, nodes: tuple[str, ...]
+) -> None:
+    """slurmctld may lose its state and give a number once more: what the next job excludes is its user's own."""
+    wanted, path = read_advice(advice()), tmp_path / "journal.jsonl"
+    with Journal(path, START) as journal:
+        journal.open_entry(wanted)
+        journal.intend(wanted, Action.EXCLUSIONS, START, ours=("n03",))
+        journal.seen(wanted, Action.EXCLUSIONS, 1, START)
+        journal.finished(wanted, START, "DESIRED_STATE_OBSERVED")
+    with Journal(path, START) as journal:
+        assert journal.memory.added_to(row(restarts=restarts)) == nodes
+        assert journal.memory.added_to(row(restarts=restarts, user="other")) == ()

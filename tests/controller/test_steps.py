@@ -354,7 +354,7 @@ CASES = (
     # To be stopped.
     Case("stop: runs", A.CANCEL, "runs", job(S.RUNNING), STOP),
     Case("stop: starting", A.CANCEL, "runs", job(S.CONFIGURING), STOP),
-    Case("stop: suspended", A.CANCEL, "runs", job(S.SUSPENDED), STOP),
+    Case("stop: suspended by somebody", WAIT, "does not run", job(S.SUSPENDED), STOP),
     Case("stop: killed before the cancel", A.CANCEL, "runs", job(S.RUNNING), STOP, journal={A.CANCEL: NO_ANSWER}),
     Case("stop: cancel sent", WAIT, "the cancel may still take effect", job(S.RUNNING), STOP,
          journal={A.CANCEL: JUST_SENT}),
