@@ -6,8 +6,9 @@ allocation when it is not started again. What still waits counts until now. Time
 client or its metrics told them; where nobody did, its nodes are counted instead.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -21,6 +22,7 @@ from workloads.models import Attempt
 from workloads.progress_models import Checkpoint
 
 FAILURES_READ = 2000  # of one day, the newest ones
+USERS_NAMED = 5
 HOUR = timedelta(hours=1)
 
 
@@ -42,7 +44,8 @@ class Failure:
 class Lost:
     """Hours lost by `failures` attempts: of GPUs, and of nodes where the GPUs are not known (`unknown` attempts).
 
-    The two are never added: how many GPUs stand behind a node-hour is what nobody has told.
+    The two are never added: how many GPUs stand behind a node-hour is what nobody has told. `users`: whose attempts
+    failed most often, with how many.
     """
 
     failures: int = 0
@@ -52,6 +55,7 @@ class Lost:
     again_node_hours: float = 0.0
     waited_node_hours: float = 0.0
     more: bool = False
+    users: tuple[tuple[str, int], ...] = ()
 
     @property
     def gpu_hours(self) -> float:
@@ -100,12 +104,20 @@ def lost_today(now: datetime) -> Lost:
     kinds = [AnomalyKind.CRASH.value, AnomalyKind.HANG.value]
     failed = Verdict.objects.filter(happened_at__gte=since, happened_at__lte=now, newer=None, kind__in=kinds)
     columns = ("happened_at", "attempt_id", "attempt__index", "attempt__job_id", "attempt__job__node_count")
-    times = ("attempt__started_at", "attempt__ended_at", "attempt__job__newest_index", "attempt__job__live")
+    times = (
+        "attempt__started_at",
+        "attempt__ended_at",
+        "attempt__job__newest_index",
+        "attempt__job__live",
+        "attempt__job__user",
+    )
     rows = list(failed.order_by("-happened_at").values(*columns, *times)[: FAILURES_READ + 1])
     if not rows:
         return Lost()
-    lost = add_up(_failures(rows[:FAILURES_READ]), now)
-    return Lost(**{**vars(lost), "more": len(rows) > FAILURES_READ})
+    read = rows[:FAILURES_READ]
+    by_user = Counter(row["attempt__job__user"] for row in read if row["attempt__job__user"])
+    most = sorted(by_user.items(), key=lambda one: (-one[1], one[0]))[:USERS_NAMED]
+    return replace(add_up(_failures(read), now), more=len(rows) > FAILURES_READ, users=tuple(most))
 
 
 def _failures(rows: list[Mapping[str, Any]]) -> Iterable[Failure]:

@@ -95,6 +95,21 @@ def test_it_is_read_off_what_is_stored(rows: Sample) -> None:
     assert lost_today(NOW + timedelta(days=1)) == Lost(), "yesterday is not today"
 
 
+def test_whose_attempts_fail_most_is_said(rows: Sample, now: datetime) -> None:
+    old = Verdict.objects.get()
+    Verdict.objects.update(happened_at=now)
+    for number, user in enumerate(["eve&co", "eve&co", "zoe", "", ""]):
+        failed = sample.attempt(sample.job(rows.cluster, 9100 + number, now, user=user), 0, JobState.FAILED, now)
+        Verdict.objects.create(
+            attempt=failed, kind=old.kind, layer=old.layer, sentence="s", confidence=0.5, signature="gpu.made_up",
+            evidence_status=old.evidence_status, action=old.action, input_hash="1" * 64, happened_at=now, judged_at=now,
+        )  # fmt: skip
+    lost = lost_today(now)
+    assert lost.users == (("eve&co", 2), ("trainer", 1), ("zoe", 1))
+    text = render_to_string("console/panels/at_a_glance.html", {"counts": [], "lost": lost})
+    assert 'state=every&amp;user=eve%26co&amp;since=1d">eve&amp;co</a> 2, ' in text
+
+
 def test_a_superseded_verdict_counts_once(rows: Sample) -> None:
     Verdict.objects.update(happened_at=at(30))
     old = Verdict.objects.get()
