@@ -78,6 +78,14 @@ def test_systemd_finds_no_mistake_and_little_exposure(unit: Path, tmp_path: Path
     assert subprocess.run(security, capture_output=True, timeout=180, check=False).returncode == 0
 
 
+def test_what_the_pages_have_one_copy_can_be_copied() -> None:
+    text = "\n".join(page.read_text() for page in (ROOT / "docs").glob("*.md"))
+    # In a file that systemd reads, a comment behind a value is part of the value.
+    assert re.findall(r"^REKINDLE_\w+=.*\s#.*$", text, re.MULTILINE) == []
+    named = set(re.findall(r"\bdeploy/[\w./-]*\w", text))
+    assert named and [name for name in sorted(named) if not (ROOT / name).exists()] == []
+
+
 def test_a_command_by_hand_runs_as_the_units_do() -> None:
     """Else it makes a database of its own in the checkout, or files that the site may not read."""
     text = (DEPLOY / "rekindle-manage").read_text()
