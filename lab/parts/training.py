@@ -5,9 +5,9 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from lab.parts.ports import free_port
 from lab.parts.running import PYTHON, ROOT
 from lab.slurm.cluster import SlurmCluster
-from lab.stores.stores import free_port
 
 OPT_IN = {"nvidia-recovery": {"environment": "test", "mode": "action"}, "APS": {"auto_resume_mode": "requeue"}}
 
