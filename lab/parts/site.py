@@ -11,8 +11,9 @@ from websockets.sync.client import ClientConnection, connect
 from websockets.typing import Origin
 
 from lab.parts.person import Person
+from lab.parts.ports import free_port
 from lab.parts.running import PYTHON, ROOT, Running, clean_environment, expect, until
-from lab.stores.stores import Stores, free_port
+from lab.stores.stores import Stores
 
 LIMITS = {
     "hang_floor_seconds": 5,
