@@ -1,16 +1,20 @@
 """How is a step done, and who is told? Journal, then the Advisor, then the one command; later the milestones."""
 
 from collections.abc import Callable
+from datetime import timedelta
 from functools import partial
 
 from controller.advice import Advice, Disposition
 from controller.client import AdvisorError, Rejected
+from controller.conditions import held, not_our_hold
 from controller.entries import Action, Entry, Outcome
+from controller.gates import Gate
 from controller.means import Means
 from controller.rows import START_AFTER, Step
-from controller.view import View
+from controller.view import Missing, View
 from schedulers.port import Garbled, Refused, Scheduler, SchedulerError, Unreachable
 
+OVERDUE = timedelta(minutes=1)  # after the end of a hold; a watchdog needs half of it
 OLDEST_LOOK = 1.0  # seconds between the last look and the command (decisions 14)
 OLDEST_INTENT = 5.0  # the same, when writing it down took long: far below what must be left of the lease
 FINAL_REFUSALS = frozenset({400, 404, 409})  # saying it again would be answered alike
@@ -33,6 +37,7 @@ class Hands:
         self._clock = means.clock
         self._standing = means.standing
         self._voice = means.voice
+        self._overdue: set[tuple[str, int]] = set()  # told since this process began; the trail keeps one of each
 
     def act(self, view: View, step: Step, looked_at: float) -> bool:
         """Send the step's command; returns whether it may have had an effect, so that a look is due."""
@@ -89,6 +94,20 @@ class Hands:
                 return False
             self._journal.told(advice, action, self._standing.now())
         return True
+
+    def tell_overdue(self, view: View, gate: Gate) -> None:
+        """Put on the trail, once, that what we may not release stays held: no watchdog does its work."""
+        advice, late = view.advice, view.now - view.advice.hold_until
+        ours = view.entry is not None and view.entry.holding and not isinstance(view.shown, Missing)
+        if not ours or late < OVERDUE or not held(view) or not_our_hold(view) or advice.key in self._overdue:
+            return
+        sentence = (
+            f"its hold ended {late.total_seconds():.0f} s ago, and no watchdog has let it go; "
+            f"we may not ({gate.sentence}). `scontrol release {advice.job}` does"
+        )
+        self._overdue.add(advice.key)
+        self._voice.say(f"{advice}: {sentence}")
+        self._record(advice, "overdue", {"sentence": sentence})
 
     def report(self, view: View, step: Step) -> bool:
         """Say what became of the advice and close its entry; returns whether the Advisor knows."""

@@ -162,6 +162,7 @@ class Controller:
             return False
         step, gate = self._allowed(work, step, view)
         if not gate.open:
+            self._hands.tell_overdue(view, gate)
             self._rest(work, row, step, gate)
             return False
         self._speak(work, step.sentence)

@@ -29,7 +29,7 @@ REQUEUED_AND_HELD = partial(P.requeue, hold=True)
 class Story(Bench):
     """A bench on which somebody does something at a point of ours."""
 
-    def play(self, job: JobRow, point: str, deed: Deed) -> None:
+    def play(self, job: JobRow, point: str, deed: Deed, *, watched: bool = True, passes: int = 250) -> None:
         self.scheduler.requeue_seconds = self.scheduler.shown_wait = 121.0
         self.scheduler.add(job)
         self.advisor.advice = [advice(notBefore=wire(START + timedelta(seconds=60)))]
@@ -46,7 +46,9 @@ class Story(Bench):
         self.fuse.tick = meanwhile  # type: ignore[method-assign]
         self.passes(250, until=lambda: bool(self.advisor.reports) and self.clock.seconds > 1000 + 300)
         assert not waits, "the point was never reached"
-        self.watch()
+        if watched:
+            self.watch()
+        self.passes(passes - 250)
 
     def watch(self) -> None:
         """A watchdog that has seen nothing of it."""
@@ -181,6 +183,18 @@ SAID = {
 def test_the_trail_says_whose_hold_it_is(story: Story, sentence: str) -> None:
     story.play(SAID[sentence][0], "after requeue_hold", SAID[sentence][1])
     assert story.said() == sentence
+
+
+@pytest.mark.parametrize("watched", [True, False], ids=["a watchdog", "no watchdog"])
+def test_a_hold_that_nobody_may_end_is_told(story: Story, watched: bool) -> None:
+    """Paused in the middle, and the watchdog does not run."""
+    story.play(FAILED, "after mark", P.pause, watched=watched, passes=500)
+    overdue = [event for key, event in story.advisor.events.items() if ":overdue:" in key]
+    assert bool(overdue) is not watched and story.scheduler.jobs_by_number[JOB].held is not watched
+    if overdue:
+        (event,) = overdue
+        assert "no watchdog has let it go; we may not (paused: mine)" in event["payload"]["sentence"]
+        assert event["eventLevel"] == "warning"
 
 
 def test_an_admin_comment_without_room_for_our_mark_stops_nothing_else(bench: Bench) -> None:
