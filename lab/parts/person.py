@@ -34,7 +34,7 @@ class Person:
 
     def get(self, path: str) -> str:
         """A page as text."""
-        with self._open(self.address + path, timeout=20) as answer:
+        with self._open(self.address + path, timeout=90) as answer:
             return str(answer.read().decode())
 
     def post(self, path: str, form: Mapping[str, str]) -> str:
@@ -43,7 +43,7 @@ class Person:
         request = urllib.request.Request(  # noqa: S310  # our own address
             self.address + path, body, {"Referer": self.address + path}
         )
-        with self._open(request, timeout=20) as answer:
+        with self._open(request, timeout=90) as answer:
             return str(answer.read().decode())
 
     def ask(self, path: str, **query: object) -> dict[str, Any]:

@@ -111,7 +111,7 @@ class Running:
         except subprocess.TimeoutExpired:
             with contextlib.suppress(ProcessLookupError):  # it ended just now
                 os.killpg(self.process.pid, signal.SIGKILL)
-            self.process.wait(30)
+            self.process.wait(90)
             raise
         finally:
             self._reader.join(5)

@@ -26,7 +26,7 @@ class Simulator:
         file = self.folder / "play.json"
         file.write_text(json.dumps({"comment": json.dumps(OPT_IN), "output": "%x_%j.log", **play}))
         words = [PYTHON, "-m", "lab.simulate", "submit", str(self.folder), "--play", str(file)]
-        run = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, timeout=20, check=True)
+        run = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, timeout=120, check=True)
         return int(run.stdout)
 
     def stop(self) -> None:

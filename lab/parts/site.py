@@ -50,7 +50,7 @@ class Site:
             env=clean_environment() | self.environment,
             capture_output=True,
             text=True,
-            timeout=60,
+            timeout=300,
             check=False,
         )
         expect(run.returncode == 0, run.stderr)

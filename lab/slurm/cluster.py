@@ -142,10 +142,10 @@ class SlurmCluster:
 
     def submit(self, script: str, *options: str) -> int:
         """Submit a batch script with sbatch's options; returns the job's number."""
-        answer = self.client(["sbatch", "--parsable", *options], text=script, seconds=30)
+        answer = self.client(["sbatch", "--parsable", *options], text=script, seconds=90)
         return int(answer.strip().partition(";")[0])
 
-    def client(self, command: Sequence[str], text: str = "", seconds: float = 30.0) -> str:
+    def client(self, command: Sequence[str], text: str = "", seconds: float = 90.0) -> str:
         """Run a Slurm client; its output, or `subprocess.CalledProcessError` with what it said."""
         run = subprocess.run(
             list(command),
@@ -242,7 +242,7 @@ class SlurmCluster:
         folder, own = self.layout.folder, f"--defaults-file={self.layout.folder}/etc/my.cnf"
         if not (folder / "db" / "mysql").exists():
             install = ["mariadb-install-db", own, "--auth-root-authentication-method=normal", "--skip-test-db"]
-            self.client(install, seconds=60)
+            self.client(install, seconds=300)
         self.processes.spawn("mariadbd", [_found("mariadbd"), own])
         sql = ["mariadb", "--no-defaults", "-S", str(self.layout.database_socket), "-u", "root", "-e"]
         self._expect(lambda: self.client([*sql, "select 1"]), UP_SECONDS, "mariadbd")

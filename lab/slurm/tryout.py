@@ -107,7 +107,7 @@ class Tryout:
         try:
             self._furnish()
             self.cluster.processes.spawn("site", [sys.executable, str(ROOT / "manage.py"), "serve"], self._settings)
-            if not wait_for(lambda: answers(self._port) or not self.cluster.processes.pid("site"), 60, 0.2):
+            if not wait_for(lambda: answers(self._port) or not self.cluster.processes.pid("site"), 180, 0.2):
                 raise LabError(f"The site does not answer; see {self.folder}/log/site.out.")
             if not self.cluster.processes.pid("site"):
                 raise LabError(f"The site did not start; see {self.folder}/log/site.out.")
@@ -144,7 +144,7 @@ class Tryout:
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
-            timeout=120,
+            timeout=300,
             check=False,
         )
         if run.returncode:

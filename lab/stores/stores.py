@@ -109,7 +109,7 @@ performance_schema=off
 
     def _spawn_database(self) -> None:
         self.processes.spawn("mariadbd", [_found("mariadbd"), f"--defaults-file={self.folder / 'my.cnf'}"])
-        if not wait_for(lambda: _run([*self._sql(), "select 1"], 5), 30, 0.1):
+        if not wait_for(lambda: _run([*self._sql(), "select 1"], 30), 120, 0.1):
             raise StoreError(f"MariaDB did not start; see {self.folder}/log/mariadbd.out.")
 
     def _sql(self) -> list[str]:
@@ -127,7 +127,7 @@ performance_schema=off
 
     def _spawn_redis(self) -> None:
         self.processes.spawn("redis", [_found("redis-server"), str(self.folder / "redis.conf")])
-        if not wait_for(lambda: _answers(self.redis_port), 10, 0.05):
+        if not wait_for(lambda: _answers(self.redis_port), 60, 0.05):
             raise StoreError(f"Redis did not start; see {self.folder}/log/redis.out.")
 
 
