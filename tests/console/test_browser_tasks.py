@@ -4,6 +4,7 @@ An interaction is a click or a search that is sent. What is to be known must the
 done a form must stand there that says what will happen, whose reason and confirmation do not count.
 """
 
+import re
 from collections.abc import Iterator
 
 import pytest
@@ -107,6 +108,25 @@ def test_which_nodes_are_left_out_and_why_and_give_one_back(operator: Operator) 
     operator.gives_reason()
     page.locator("main form button[type=submit]").click()
     expect(page.locator("main")).to_contain_text("given back")
+
+
+def test_who_left_a_node_out_and_until_when_and_a_list_for_those_who_repair(operator: Operator) -> None:
+    page = operator.page
+    operator.menu("Nodes")
+    left_out = page.get_by_role("row", name="An uncorrectable ECC error on GPU 2")
+    expect(left_out).to_contain_text(re.compile(r"until .* UTC .* by policy"))
+    with page.expect_download() as taken:
+        operator.click(page.get_by_role("link", name="CSV"))
+    assert taken.value.suggested_filename.startswith("nodes-")
+    assert operator.count <= AT_MOST
+
+
+def test_what_did_the_last_operator_do(operator: Operator) -> None:
+    operator.menu("Audit")
+    operator.page.get_by_label("Kind of actor").select_option(label="A person")
+    operator.click(operator.page.get_by_role("button", name="Search"))
+    operator.sees(f"{EVERYBODY} signed in with a one-time link.")
+    expect(operator.page.locator("main tbody")).not_to_contain_text("The controller")
 
 
 def test_why_was_it_not_restarted_and_approve_it(operator: Operator) -> None:

@@ -102,7 +102,8 @@ def test_whose_attempts_fail_most_is_said(rows: Sample, now: datetime) -> None:
         failed = sample.attempt(sample.job(rows.cluster, 9100 + number, now, user=user), 0, JobState.FAILED, now)
         Verdict.objects.create(
             attempt=failed, kind=old.kind, layer=old.layer, sentence="s", confidence=0.5, signature="gpu.made_up",
-            evidence_status=old.evidence_status, action=old.action, input_hash="1" * 64, happened_at=now, judged_at=now,
+            evidence_status=old.evidence_status, action=old.action, input_hash="1" * 64, happened_at=now,
+            judged_at=now,
         )  # fmt: skip
     lost = lost_today(now)
     assert lost.users == (("eve&co", 2), ("trainer", 1), ("zoe", 1))
