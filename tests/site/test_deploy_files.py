@@ -81,7 +81,7 @@ def test_systemd_finds_no_mistake_and_little_exposure(unit: Path, tmp_path: Path
 def test_what_the_pages_have_one_copy_can_be_copied() -> None:
     text = "\n".join(page.read_text() for page in (ROOT / "docs").glob("*.md"))
     # In a file that systemd reads, a comment behind a value is part of the value.
-    assert re.findall(r"^REKINDLE_\w+=.*\s#.*$", text, re.MULTILINE) == []
+    assert re.findall(r"^REKINDLE_\w+=.*[ \t]#.*$", text, re.MULTILINE) == []
     named = set(re.findall(r"\bdeploy/[\w./-]*\w", text))
     assert named and [name for name in sorted(named) if not (ROOT / name).exists()] == []
 
