@@ -42,7 +42,10 @@ class ClusterUnderTest(Protocol):
         requeue: bool = True,
         ignore_term: bool = False,
     ) -> int:
-        """Submit a batch job that runs for `seconds` and then exits; its number."""
+        """Submit a batch job that runs for `seconds` and then exits; its number.
+
+        With `ignore_term` it runs already, and ignores the signal.
+        """
 
     def lose_node(self, name: str) -> None:
         """The node stops answering."""
@@ -183,7 +186,7 @@ class SchedulerContract:
         limits = scheduler.limits()
         assert limits.tested and limits.cluster_name
         assert limits.requeue_wait > 0 and limits.min_job_age > 0 and limits.kill_wait >= 0
-        assert abs(scheduler.now() - datetime.now(UTC)) < timedelta(seconds=5)
+        assert abs(scheduler.now() - datetime.now(UTC)) < timedelta(seconds=60)
         scheduler.ping()
 
     # --- nodes
@@ -236,7 +239,6 @@ class SchedulerContract:
     def test_a_job_that_does_not_obey_ends_slowly_and_shows_no_times_meanwhile(self, cluster, scheduler, wait):
         number = cluster.submit(ignore_term=True)
         wait.job(number, JobState.RUNNING)
-        time.sleep(1)  # until the script set its trap
         scheduler.requeue_hold(number, running=True)
         ending = wait.job(number, JobState.COMPLETING, JobState.HELD)
         assert ending.state is JobState.COMPLETING

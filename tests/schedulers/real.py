@@ -4,6 +4,7 @@ import contextlib
 import subprocess
 import time
 
+from lab.parts.running import until
 from lab.slurm.cluster import SlurmCluster
 
 
@@ -31,14 +32,22 @@ class RealCluster:
         requeue: bool = True,
         ignore_term: bool = False,
     ) -> int:
-        trap = "trap '' TERM\n" if ignore_term else ""
-        return self.lab.submit(
+        trap = "trap '' TERM\necho stubborn\n" if ignore_term else ""
+        number = self.lab.submit(
             f"#!/bin/bash\n{trap}sleep {seconds}\nexit {exit_code}\n",
             f"--nodes={nodes}",
             f"--job-name={name}",
             *([f"--comment={comment}"] if comment else []),
             "--requeue" if requeue else "--no-requeue",
         )
+        if ignore_term:
+            self.until_said(number, "stubborn")
+        return number
+
+    def until_said(self, number: int, words: str) -> None:
+        """Wait until a job has printed that."""
+        out = self.lab.layout.jobs / f"slurm-{number}.out"
+        until(lambda: out.exists() and words in out.read_text(), self.patience, f"{words} in {out}", pause=0.05)
 
     def lose_node(self, name: str) -> None:
         self.lab.crash(f"slurmd-{name}")

@@ -18,7 +18,7 @@ from tests.schedulers.real import RealCluster
 pytestmark = pytest.mark.slurm
 
 SLEEP = "#!/bin/bash\nsleep 600\n"
-STUBBORN = "#!/bin/bash\ntrap '' TERM\nsleep 600\n"
+STUBBORN = "#!/bin/bash\ntrap '' TERM\necho stubborn\nsleep 600\n"
 HOSTILE = 'a|b\nJobId=1 \x1f\x1e\n7\x1f é "q" \' \\ %j '
 
 
@@ -90,7 +90,7 @@ def test_a_job_that_ends_slowly_is_the_same_both_ways_meanwhile(cluster, schedul
     by_commands = Slurm(LocalTransport("", cluster.config), 30)
     number = cluster.lab.submit(STUBBORN, "-N3")
     wait.job(number, JobState.RUNNING)
-    time.sleep(1)  # until the script set its trap
+    cluster.until_said(number, "stubborn")
     cluster.lab.client(["scontrol", "requeue", str(number)])
     seen = 0
     while True:

@@ -13,7 +13,7 @@ from tests.controller.real.worlds import until
 
 ONCE = '#!/bin/bash\n[ -z "$SLURM_RESTART_COUNT" ] && exit 1\nsleep 600\n'
 LONG = "#!/bin/bash\nsleep 600\n"
-STUBBORN = "#!/bin/bash\ntrap '' TERM\nsleep 600 & wait\nsleep 600\n"
+STUBBORN = "#!/bin/bash\ntrap '' TERM\necho stubborn\nsleep 600 & wait\nsleep 600\n"
 Made = tuple[int, str]
 
 
@@ -52,7 +52,8 @@ class Making:
 
     def ending(self) -> Made:
         job, bad = self.running(script=STUBBORN)
-        time.sleep(0.5)  # until its shell has begun to be stubborn
+        out = self.lab.layout.jobs / f"slurm-{job}.out"
+        until(lambda: out.exists() and "stubborn" in out.read_text(), lambda: f"job {job} is stubborn")
         self.lab.client(["scancel", str(job)])
         return job, bad
 
