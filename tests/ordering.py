@@ -7,6 +7,7 @@ are processors begin with files that compute, the others with files that wait, a
 """
 
 import os
+import re
 from collections.abc import Mapping, Sized
 from pathlib import Path
 from typing import NamedTuple
@@ -16,7 +17,9 @@ from xdist.remote import Producer
 from xdist.scheduler import LoadFileScheduling
 from xdist.workermanage import WorkerController
 
+ROOT = Path(__file__).resolve().parents[1]
 LIST = Path(__file__).with_name("long_files.txt")
+STARTS = re.compile(r"^pytestmark = .*mark\.(?:slurm|e2e)", re.MULTILINE)
 
 
 class Long(NamedTuple):
@@ -26,8 +29,17 @@ class Long(NamedTuple):
     waits: bool = False
 
 
+STARTER = Long(30.0, waits=True)
+
+
+def known_files() -> dict[str, Long]:
+    """By path below the project's folder: those of the list, and whatever starts a scheduler or a site besides."""
+    files = {str(path.relative_to(ROOT)): path.read_text() for path in (ROOT / "tests").rglob("test_*.py")}
+    return {path: STARTER for path, text in files.items() if STARTS.search(text)} | long_files()
+
+
 def long_files() -> dict[str, Long]:
-    """By path below the project's folder; a line holds seconds, `waits` or `works`, and the path."""
+    """The list; a line holds seconds, `waits` or `works`, and the path."""
     lines = [line.split() for line in LIST.read_text().splitlines() if line and not line.startswith("#")]
     return {path: Long(float(seconds), kind == "waits") for seconds, kind, path in lines}
 
@@ -52,7 +64,7 @@ class LongFirst(LoadFileScheduling):
 
     def __init__(self, config: pytest.Config, log: Producer | None = None) -> None:
         super().__init__(config, log)
-        self._known = long_files()
+        self._known = known_files()
 
     def _assign_work_unit(self, node: WorkerController) -> None:
         waits = self.nodes.index(node) < waiters(len(self.nodes))

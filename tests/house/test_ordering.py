@@ -1,15 +1,12 @@
 """Do the processes that share the tests begin with the long files, and is what is known of those still true?"""
 
-import re
 from pathlib import Path
 
 import pytest
 
-from tests.ordering import Long, long_files, next_of
+from tests.ordering import STARTER, Long, known_files, long_files, next_of
 
 ROOT = Path(__file__).resolve().parents[2]
-STARTS = re.compile(r"^pytestmark = .*mark\.(?:slurm|e2e)", re.MULTILINE)
-BROWSER = re.compile(r"^pytestmark = .*mark\.browser", re.MULTILINE)
 KNOWN = {"rig": Long(100, waits=True), "story": Long(60, waits=True), "proof": Long(30)}
 QUEUE = {"many": range(900), "few": range(9), "proof": range(1), "story": range(2), "rig": range(3)}
 
@@ -32,7 +29,7 @@ def test_every_file_that_is_listed_is_there() -> None:
     assert [path for path in long_files() if not (ROOT / path).is_file()] == []
 
 
-def test_every_file_that_starts_a_scheduler_or_a_site_is_listed_as_one_that_waits() -> None:
-    files = {str(path.relative_to(ROOT)): path.read_text() for path in (ROOT / "tests").rglob("test_*.py")}
-    starts = {path for path, text in files.items() if STARTS.search(text) and not BROWSER.search(text)}
-    assert starts - {path for path, long in long_files().items() if long.waits} == set()
+def test_what_starts_a_scheduler_or_a_site_waits_listed_or_not() -> None:
+    known = known_files()
+    assert known["tests/e2e/test_real_slurm.py"].waits and known["tests/site/test_cluster_command.py"].waits
+    assert {path for path, long in known.items() if long == STARTER} - set(long_files())
