@@ -188,21 +188,22 @@ def _fingerprint(fault: Hit, reading: Reading, normalised: Normaliser, phase: st
 
 
 class _Shelves:
-    """Which findings there are of a signature, and how many of causes and of victims."""
+    """Which findings there are of a signature, and whether there is room for another cause or victim."""
 
     def __init__(self, symptoms: Mapping[str, Symptom]) -> None:
+        self._symptoms = symptoms
         self.keys: dict[str, list[str]] = {}
-        self.causes = self.victims = 0
         for key, symptom in symptoms.items():
             self.add(key, symptom)
 
     def add(self, key: str, symptom: Symptom) -> None:
         """One more."""
         self.keys.setdefault(symptom.signature, []).append(key)
-        if symptom.role in _CAUSES:
-            self.causes += 1
-        else:
-            self.victims += 1
+
+    def full(self, role: Role) -> bool:
+        """Counted anew each time: what turned out to be a victim's makes room in this turn as in the next."""
+        causes = sum(symptom.role in _CAUSES for symptom in self._symptoms.values())
+        return causes >= CAUSES_KEPT if role in _CAUSES else len(self._symptoms) - causes >= VICTIMS_KEPT
 
 
 def _key(
@@ -226,8 +227,7 @@ def _key(
     alike = [key for key in shelves.keys.get(signature.id, ()) if key.startswith(name)]
     if len(alike) >= PER_SIGNATURE:
         return alike[-1]
-    full = shelves.causes >= CAUSES_KEPT if fault.role in _CAUSES else shelves.victims >= VICTIMS_KEPT
-    if full:
+    if shelves.full(fault.role):
         return alike[-1] if alike else None
     return own
 

@@ -20,6 +20,7 @@ from schedulers.states import JobState
 from tests.detectors.catalogue.building import Watching, at, context, look, records, step_line, unstamped_steps
 
 ECC = "RuntimeError: CUDA error: uncorrectable ECC error encountered"
+TRACEBACK = "Traceback (most recent call last):"
 TAKING_DOWN = "[rank{0}]: To avoid data inconsistency, we are taking the entire process down."
 
 
@@ -527,3 +528,18 @@ def test_errors_in_samples_of_the_data_are_no_errors() -> None:
         "[rank0]: answer[3] = 'NVRM: Xid (PCI:0000:3b:00): 79, GPU has fallen off the bus'",
     ):
         assert not dead([line]).findings, line
+
+
+def test_what_turned_out_to_be_no_cause_makes_room_in_the_same_turn() -> None:
+    """However lines are cut into turns: room is counted by what findings are, not by what they were."""
+    causes = [
+        e.example for e in catalogue().signatures if e.role is Role.ROOT and e.group in ("cuda", "gpu", "host")
+    ]
+    lines = ["KeyError: 'cache'", "During handling of the above exception, another exception occurred:", ECC]
+    lines = [TRACEBACK, lines[0], "", lines[1], "", TRACEBACK, lines[2], *causes]
+    whole, single = Watching(), Watching()
+    whole.see(records(lines))
+    for record in records(lines):
+        single.see([record])
+    assert sum(found.role in (Role.ROOT, Role.CANDIDATE) for found in whole.findings.values()) == CAUSES_KEPT
+    assert sorted(whole.findings) == sorted(single.findings)
