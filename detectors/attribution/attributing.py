@@ -21,7 +21,7 @@ from detectors.attribution.remedies import suggest
 from detectors.attribution.weighing import Weighed, weigh
 from detectors.catalogue.layer import Layer
 
-SEARCH = "6"
+SEARCH = "7"
 """Version of the search; raised when equal facts give another verdict."""
 ENGINE = f"{SEARCH}+{NAME}"
 """With the table that verdicts tell their calibration from."""

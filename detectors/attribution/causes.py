@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from detectors.attribution.candidates import CLOCK_DOUBT, Candidate
-from detectors.attribution.classes import OF_A_PROCESS, belongs
+from detectors.attribution.classes import FLUSHED, OF_A_PROCESS, belongs
 from detectors.attribution.ending import HOLD
 from detectors.attribution.facts import Symptom
 from detectors.attribution.hosts import NOBODY
@@ -143,14 +143,23 @@ def _reporter(search: Search) -> Candidate | None:
     return min(named, key=lambda c: (c.symptom.role is not Role.ROOT, c.symptom.happened_at), default=None)
 
 
-def _only_victims(search: Search) -> bool:
-    return any(
-        c.symptom.role is Role.SECONDARY
-        and not follows(c.symptom, search.case.facts.attempt)
-        and c.symptom.layer in (Layer.FRAMEWORK, Layer.FRAMEWORK_COMM)
-        and not belongs(c.symptom.signature, OF_A_PROCESS)
+def _victims(search: Search) -> list[Candidate]:
+    """What processes say whose connections others took away, and adapters whose work was flushed for it."""
+    return [
+        c
         for c in search.case.candidates
-    )
+        if c.symptom.role is Role.SECONDARY
+        and not follows(c.symptom, search.case.facts.attempt)
+        and (c.symptom.layer in (Layer.FRAMEWORK, Layer.FRAMEWORK_COMM) or belongs(c.symptom.signature, FLUSHED))
+        and not belongs(c.symptom.signature, OF_A_PROCESS)
+    ]
+
+
+def _communication_cause(search: Search) -> Cause:
+    """Nobody says why; work that NCCL still waited for is flushed only after an adapter's connection has failed."""
+    flushed = any(belongs(c.symptom.signature, FLUSHED) for c in _victims(search))
+    layer = Layer.HARDWARE_NETWORK if flushed else Layer.FRAMEWORK_COMM
+    return unproved(search, "cause.communication", "Communication broke, cause unknown", layer)
 
 
 def _failed(search: Search) -> bool:
@@ -243,10 +252,8 @@ CAUSES: tuple[CauseRule, ...] = (
     CauseRule(
         "cause.communication",
         "nothing but victims' messages",
-        _only_victims,
-        lambda search: unproved(
-            search, "cause.communication", "Communication broke, cause unknown", Layer.FRAMEWORK_COMM
-        ),
+        lambda search: bool(_victims(search)),
+        _communication_cause,
     ),
     CauseRule(
         "cause.failed",

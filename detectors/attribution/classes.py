@@ -35,6 +35,11 @@ AKIN = (
         "nccl.ib.modify_qp",
         "nccl.connect",
         "nccl.ofi",
+        "ucx.transport",
+        "ucx.adapter",
+        "libfabric.peer",
+        "ib.qp",
+        "mpi.fabric",
         "kernel.mlx5_link",
     ),
 )
@@ -45,6 +50,9 @@ IN_JOB_RECOVERY = ("elastic.restart", "nvrx.cycle_event", "nvrx.section", "nvrx.
 
 OF_A_PROCESS = ("proc.", "py.", "mpi.", "launch.", "ray.", "elastic.child_failed", "slurm.task_ended", "ds.launch")
 """A process has ended, or was told to: nothing is said of how processes speak with each other."""
+
+FLUSHED = ("nccl.ib.flush",)
+"""Work of a network adapter that was thrown away because its connection was already broken."""
 
 NAMED_AT_MOST = 32
 """Hosts or ranks that one symptom lists, however many show it: the detector's own limit."""

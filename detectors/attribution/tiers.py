@@ -61,7 +61,7 @@ _STORAGE = (
     "kernel.lustre",
     "kernel.nfs",
 )
-_BROKEN_LINKS = ("store.connect", "store.clients", "gloo.")
+_BROKEN_LINKS = ("store.connect", "store.clients", "gloo.", "mpi.fatal", "mpi.daemon_failed", "ucx.connect")
 _SIGNALS = ("proc.", "py.fatal", "slurm.task_signal", "slurm.task_killed", "slurm.state.signal", "kernel.segv")
 
 

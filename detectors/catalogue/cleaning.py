@@ -2,7 +2,7 @@
 
 The order is that of the reference, section 3: the reader decodes (UTF-8, replace); here a line is cut to 16 KB,
 split at carriage returns (the last state of a progress bar stays), freed of colours, then of the prefixes of
-container runtimes, Ray, resiliency launchers, `srun -l` and torchrun. What a prefix says is kept.
+container runtimes, Ray, resiliency launchers, `mpirun`, `srun -l` and torchrun. What a prefix says is kept.
 """
 
 import functools
@@ -16,6 +16,8 @@ _MAY_WRAP = frozenset("0123456789[( ")  # first characters of prefixes
 _COLOUR = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 _TASK = re.compile(r" {0,7}(?P<task>\d{1,7}):(?: |$)", re.ASCII)
 _ROLE = re.compile(r"\[(?P<role>[A-Za-z_][A-Za-z_\-]{0,30}?)(?P<number>\d{1,7})\]: ?", re.ASCII)
+_MPI = re.compile(r"\[(?:[\w.\-]{1,120}@)?\d{1,10},(?P<rank>\d{1,7})\]<std(?:out|err|diag)>: ?", re.ASCII)
+_MPI_TAG = "]<std"  # in the tag that `mpirun` puts before a line
 _CONTAINER = re.compile(
     r"(?P<at>\d{4}-\d\d-\d\dT[\d:.]{5,20}(?:Z|[+\-]\d\d:?\d\d)) (?:stdout|stderr) (?P<part>[FP]) ", re.ASCII
 )
@@ -25,6 +27,7 @@ _AGENT = re.compile(
     r" \[(?P<host>[\w.\-]{1,253})\] \[workload:(?P<rank>\d{1,7})\((?P<local>\d{1,4})\) infra:\d{1,7}\(\d{1,4}\)\] ",
     re.ASCII,
 )
+LONGEST_TAG = 150  # characters
 SHAPE_LIMIT = 1024  # characters of a line whose shape is remembered
 UNSURE = -1
 _LAYERS = 6  # prefixes on top of each other; three were seen
@@ -72,7 +75,7 @@ def is_plain(line: str) -> bool:
     first = line[:1]
     if first in _MAY_WRAP:
         if first == "[":
-            if line[1:2].isalpha():
+            if line[1:2].isalpha() or _MPI_TAG in line[:LONGEST_TAG]:
                 return False
         elif first != " " or line.lstrip(" ")[:1].isdigit():
             return False
@@ -182,12 +185,17 @@ def _number(text: str, said: Said) -> _Taken | None:
 
 
 def _bracket(text: str, said: Said) -> _Taken | None:
-    """`[rank5]:` is a global rank, `[default3]:` a local one; a resiliency launcher's prefix tells both."""
+    """`[rank5]:` is a global rank, `[default3]:` a local one; a resiliency launcher's prefix tells both.
+
+    `[1,5]<stdout>:` is what `mpirun` writes before a line of its process 5.
+    """
     if (found := _ROLE.match(text)) is not None:
         number = int(found["number"])
         if found["role"] == "rank":
             return found.end(), replace(said, rank=number), False
         return found.end(), replace(said, local_rank=number), False
+    if _MPI_TAG in text[:LONGEST_TAG] and (found := _MPI.match(text)) is not None and said.task is None:
+        return found.end(), replace(said, task=int(found["rank"])), False
     if "[workload:" in text[:400] and (found := _AGENT.match(text)) is not None:
         rank, local_rank = int(found["rank"]), int(found["local"])
         return found.end(), replace(said, host=found["host"], rank=rank, local_rank=local_rank), False

@@ -19,7 +19,7 @@ ADDRESSES_KEPT = 4096
 NAMED_AT_MOST = 64  # hosts or ranks that one line may name
 
 _NCCL = re.compile(
-    r"(?:\S+ \S+ )?(?P<host>[A-Za-z][\w.\-]{0,252}):(?P<pid>\d{1,10}):\d{1,10} \[(?P<gpu>\d{1,4})\] ", re.ASCII
+    r"(?:\S+ ){0,2}(?P<host>[A-Za-z][\w.\-]{0,252}):(?P<pid>\d{1,10}):\d{1,10} \[(?P<gpu>\d{1,4})\] ", re.ASCII
 )
 _RANK_MAP = re.compile(
     r"comm 0x[0-9a-f]+ rank (?P<rank>\d{1,7}) n[rR]anks (?P<n>\d{1,7}) cudaDev (?P<gpu>\d{1,4})", re.ASCII
@@ -36,6 +36,10 @@ _KERNEL = re.compile(r"(?P<host>[A-Za-z][A-Za-z.\-]{0,100}\d[\w.\-]{0,150}) kern
 _SYSLOG_SHAPE = re.compile(_SYSLOG.pattern.replace("20", "00", 1), re.ASCII)
 _LABEL = re.compile(r"(?:slurmd\[|slurmstepd\[)?(?P<host>[A-Za-z][\w.\-]{0,252})\]?(?:\[\d{1,10}\])?: ", re.ASCII)
 _MONITOR = re.compile(r"\[RankMonitorServer\d{0,7}@(?P<host>[\w.\-]{1,253}):(?P<local>\d{1,4})\]", re.ASCII)
+_UCX = re.compile(
+    r"(?:\[\d{1,12}\.\d{1,9}\] )?\[(?P<host>[A-Za-z][\w.\-]{0,252}):\d{1,10} {0,8}:[\da-f]{1,8}(?::\d{1,10})?\] ",
+    re.ASCII,
+)
 _GROUP = re.compile(
     r"\[PG (?:ID )?(?P<id>\d{1,9})(?: PG GUID (?P<guid>[^\s(\]]{1,64}))?"
     r" ?(?:\((?P<name>[^)]{0,64})\))? ?Rank \d{1,7}\]",
@@ -121,6 +125,8 @@ class Places:
             host = self.node(found["host"]) or host
         elif may.label and (found := _LABEL.match(text)) is not None:
             host = self.node(found["host"]) or host if self._nodes else host
+        elif may.ucx and (found := _UCX.match(text)) is not None:
+            host = self.node(found["host"]) or host
         elif may.monitor and (found := _MONITOR.search(text[:200])) is not None:
             host, local = self.node(found["host"]) or host, int(found["local"])
         if rank is None and may.rank and (found := _RANK.search(text[:200])) is not None:
@@ -189,6 +195,7 @@ class _Ways(NamedTuple):
     nccl: bool = True
     syslog: bool = True
     label: bool = True
+    ucx: bool = True
     monitor: bool = True
     rank: bool = True
     group: bool = True
@@ -205,6 +212,7 @@ def _ways(shape: bytes) -> _Ways:
         nccl=_NCCL.match(text) is not None,
         syslog=(_SYSLOG_SHAPE.match(text) or _KERNEL.match(text)) is not None,
         label=_LABEL.match(text) is not None,
+        ucx=_UCX.match(text) is not None,
         monitor=_MONITOR.search(text[:200]) is not None,
         rank=_RANK.search(text[:200]) is not None,
         group="[PG " in text[:300],

@@ -83,6 +83,7 @@ _PLAIN = ("py.exception", "py.valueerror", "py.assert")
 _LOOKS: dict[str, Callable[[Words], str]] = {
     "xid.generic": _gpu_code,
     "xid.bare": _gpu_code,
+    "xid.previous": _gpu_code,
     "xid.nvlink5": _nvlink,
     "xid.recovery_action": _recovery,
     "nvrx.nic_down": _nic,

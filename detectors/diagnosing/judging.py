@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from detectors.attribution.attributing import ENGINE, attribute
+from detectors.attribution.classes import FLUSHED
 from detectors.attribution.facts import AttemptFacts, Facts, Versions
 from detectors.attribution.judgement import Judgement
 from detectors.attribution.symptoms import is_cause, is_victims, symptom_of
@@ -80,7 +81,9 @@ def _state(found: Found, told: Told) -> tuple[JobState, bool]:
         return JobState.RUNNING, False
     if CANCELLED in signatures:
         return JobState.CANCELLED, True
-    over = any(is_victims(one.kind, one.role, one.layer) or one.signature in REPORTED for one in open_ones)
+    over = any(
+        is_victims(one.kind, one.role, one.layer) or one.signature in (*REPORTED, *FLUSHED) for one in open_ones
+    )
     return (JobState.GONE, True) if over and found.progress.phase != "ended" else (JobState.RUNNING, False)
 
 

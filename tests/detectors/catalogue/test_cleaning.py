@@ -16,6 +16,8 @@ WRAPPED: list[tuple[str, str, dict[str, Any]]] = [
     ("nothing", ERROR, {}),
     ("srun -l", f"37: {ERROR}", {"task": 37}),
     ("srun -l, right-aligned", f"  7: {ERROR}", {"task": 7}),
+    ("mpirun --tag-output", f"[1,37]<stderr>:{ERROR}", {"task": 37}),
+    ("mpirun of Open MPI 5", f"[prterun-gpu-02-4711@1,37]<stdout>: {ERROR}", {"task": 37}),
     ("torchrun --tee", f"[default3]:{ERROR}", {"local_rank": 3}),
     ("PyTorch's global rank", f"[rank5]: {ERROR}", {"rank": 5}),
     ("srun and PyTorch", f"31: [rank31]: {ERROR}", {"task": 31, "rank": 31}),

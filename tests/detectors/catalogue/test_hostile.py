@@ -168,9 +168,12 @@ print(resident() - before)
 
 
 def test_the_compiled_catalogue_is_small() -> None:
-    """The whole site may take 200 MB; every pattern compiled, automata included, is a fraction of that."""
+    """The whole site may take 200 MB; every pattern compiled, automata included, is a quarter of that.
+
+    Some 80 kB for each of them: more than that for the same number means that a pattern counts too far.
+    """
     answer = subprocess.run(
         [sys.executable, "-c", MEASURE], capture_output=True, text=True, timeout=180, check=True
     )
     print(f"\nresident memory of the compiled catalogue: {int(answer.stdout) / 1e6:.1f} MB")
-    assert int(answer.stdout) < 40_000_000
+    assert int(answer.stdout) < 50_000_000

@@ -26,6 +26,28 @@ SPEAKERS: list[tuple[str, str, tuple[str, ...]]] = [
         "2026-05-01 10:00:00 gpu-02:983:1 [3] NCCL WARN Call to ibv_open_device failed",
         ("gpu-02",),
     ),
+    (
+        "NCCL's prefix behind a launcher's label",
+        "gpu-02: gpu-02:983:1 [3] NCCL WARN Call to ibv_open_device failed",
+        ("gpu-02",),
+    ),
+    (
+        "NCCL's prefix behind a tag of mpirun",
+        "[1,8]<stdout>:gpu-02:983:1 [3] NCCL WARN Call to ibv_open_device failed",
+        ("gpu-02",),
+    ),
+    (
+        "UCX's prefix",
+        "[1790000000.120001] [gpu-02:33110:a]  ib_md.c:293 UCX  ERROR ibv_reg_mr(address=0x7f) failed: Bad address",
+        ("gpu-02",),
+    ),
+    (
+        "UCX's prefix without a time",
+        "[gpu-02:33110:0:33110] ib_mlx5_log.c:177  UCX  ERROR Transport retry count exceeded on mlx5_0:1/IB",
+        ("gpu-02",),
+    ),
+    ("Open MPI's prefix", "[gpu-02:11363] *** An error occurred in MPI_Allreduce", ("gpu-02",)),
+    ("a host that ssh cannot reach", "ssh: connect to host gpu-04 port 22: No route to host", ("gpu-04",)),
     ("syslog", f"May  1 10:00:00 gpu-03 kernel: {XID}", ("gpu-03",)),
     ("syslog with its domain", f"May  1 10:00:00 gpu-03.cluster.local kernel: {XID}", ("gpu-03",)),
     ("syslog, ISO", f"2026-05-01T10:00:00.123456+00:00 gpu-03 kernel: {XID}", ("gpu-03",)),

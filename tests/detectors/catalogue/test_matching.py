@@ -15,6 +15,7 @@ CAUSES = (Role.ROOT, Role.CANDIDATE)
 STRONGER = {
     "xid.generic": "xid.79",
     "xid.bare": "xid.48",
+    "xid.previous": "xid.149",
     "proc.sigbus": "slurm.task_signal",
     "nccl.cuda_failure": "cuda.launch_failure",
     "pg.dump_prep": "pg.heartbeat_kill",
