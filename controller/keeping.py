@@ -12,6 +12,7 @@ from controller.cluster import scheduler_of
 from controller.config import Settings
 from controller.mark import read_comment, with_wish_to_keep
 from schedulers.port import JobDetail, Scheduler, SchedulerError
+from schedulers.states import JobState
 
 READ_BACK_SECONDS = 1.5  # longer than the time between a controller's last look and its command
 
@@ -20,6 +21,9 @@ def keep(job: int, scheduler: Scheduler, clock: Clock, say: Callable[[str], None
     """Keep `job` held; returns whether it is. Only a held job can be kept."""
     try:
         row = scheduler.job(job).row
+        if row.state is JobState.COMPLETING:
+            say(f"Job {job} is still ending; if it is held afterwards, it can be kept then.")
+            return False
         if not row.held:
             say(f"Job {job} is {row.word} and not held, so there is nothing to keep.")
             return False

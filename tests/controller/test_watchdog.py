@@ -314,6 +314,13 @@ def test_only_a_held_job_can_be_kept(scheduler: ScriptedScheduler, clock: Script
     assert scheduler.commands == [] and "not held" in said[0]
 
 
+def test_a_job_that_still_ends_is_kept_once_it_is_held(scheduler: ScriptedScheduler, clock: ScriptedClock) -> None:
+    scheduler.add(row(state=JobState.COMPLETING))
+    said: list[str] = []
+    assert not keep(12, scheduler, clock, said.append)
+    assert scheduler.commands == [] and "still ending; if it is held afterwards" in said[0]
+
+
 def test_keeping_too_late_is_told(scheduler: ScriptedScheduler, clock: ScriptedClock) -> None:
     scheduler.add(held())
     scheduler.due.append((1000.5, lambda: scheduler.release(12)))
