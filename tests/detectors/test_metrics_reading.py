@@ -367,7 +367,7 @@ def test_looking_says_what_is_there_and_what_is_not(site: Site) -> None:
     assert "cannot be reached" in look_at_metrics(site.cluster)
 
 
-def until(what: Callable[[], bool], seconds: float = 30.0) -> None:
+def until(what: Callable[[], bool], seconds: float = 180.0) -> None:
     """Wait for the next scrape."""
     end_at = time.monotonic() + seconds
     while not what():
