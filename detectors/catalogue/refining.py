@@ -73,6 +73,11 @@ def _task_signal(words: Words) -> str:
     return "slurm.task_killed" if words["sig"] == "Killed" else "slurm.task_signal"
 
 
+def _killed_of_shell(words: Words) -> str:
+    """What the shell of a batch script says of a process is what `srun` says of a task."""
+    return "slurm.task_killed"
+
+
 def _interpreter(words: Words) -> str:
     return "py.aborted" if words["what"] == "Aborted" else "py.fatal"
 
@@ -88,5 +93,6 @@ _LOOKS: dict[str, Callable[[Words], str]] = {
     "xid.recovery_action": _recovery,
     "nvrx.nic_down": _nic,
     "slurm.task_signal": _task_signal,
+    "shell.killed": _killed_of_shell,
     "py.fatal": _interpreter,
 }

@@ -30,8 +30,16 @@ DECIDED = {
     "slurm.preempt": JobState.PREEMPTED,
 }
 """Lines of the scheduler that tell the end of a job, whatever else the text shows."""
-REPORTED = ("elastic.failed", "elastic.rootcause", "elastic.block_exit", "ds.launch_exit", "slurm.oom_event")
-"""Reports of a launcher or of Slurm that a process of the job has failed: it is over, whatever the reason was."""
+REPORTED = (
+    "elastic.failed",
+    "elastic.rootcause",
+    "elastic.block_exit",
+    "ds.launch_exit",
+    "slurm.oom_event",
+    "dl.exited",
+)
+"""Reports of a launcher, of Slurm or of a program that a process of the job has failed: it is over, whatever the
+reason was."""
 CANCELLED = "slurm.cancelled"  # of a step it may be the answer to a task that failed: only where nothing did
 
 

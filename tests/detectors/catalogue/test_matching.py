@@ -13,6 +13,7 @@ from tests.detectors.catalogue.building import look
 
 CAUSES = (Role.ROOT, Role.CANDIDATE)
 STRONGER = {
+    "shell.killed": "slurm.task_killed",
     "xid.generic": "xid.79",
     "xid.bare": "xid.48",
     "xid.previous": "xid.149",

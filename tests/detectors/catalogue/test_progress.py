@@ -448,6 +448,7 @@ WRITTEN: list[tuple[str, list[str], int | None]] = [
     ),
     ("a meter that knows no epoch", ["Training  [  20/125000]  eta: 1 day, 0:00:00  loss: 11.1 (11.1)"], 20),
     ("a meter with the epochs of all", ["Train: [1/300][10/1251]\teta 0:10:00 lr 0.000001\tloss 6.9 (6.9)"], 1261),
+    ("fairseq without a colon", ["| epoch 010  6000 / 8223 loss=1.56 (1.46), wps=961, lr=0.001"], 88230),
     ("epochs alone", ["Epoch: 1, Loss: 2.3121", "Epoch: 2, Loss: 2.2121"], 2),
     ("headings of epochs tell what is done", ["Epoch 1/10", "Epoch 2/10", "Epoch 3/10"], 2),
     ("the heading of the first epoch tells nothing", ["Epoch 1/10"], None),

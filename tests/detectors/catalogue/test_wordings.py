@@ -45,6 +45,28 @@ WORDINGS: list[tuple[str, str]] = [
         "the hub is slow",
         "urllib3.exceptions.ReadTimeoutError: HTTPSConnectionPool(host='cdn-lfs.hf.co', port=443): late",
     ),
+    ("too many files are open", "RuntimeError: received 0 items of ancdata"),
+    (
+        "a checkpoint of another size",
+        "E: The checkpoint used a DP world size of 8 but the current world size is 16.",
+    ),
+    (
+        "the shell's word of a kill",
+        "/w/slurm_script: line 31:  6521 Killed apptainer exec train.sif python train.py",
+    ),
+    ("no node answers a launch", "srun: error: timeout waiting for task launch, started 0 of 1 tasks"),
+    (
+        "a Rust library cannot write",
+        "SafetensorError: Error while serializing: I/O error: Invalid argument (os error 22)",
+    ),
+    (
+        "a compiler is missing what it needs",
+        "subprocess.CalledProcessError: Command '['g++', 'a.cpp']' returned non-zero",
+    ),
+    (
+        "a compiler's cache is stale",
+        "torch._inductor.exc.InductorError: OSError: [Errno 116] Stale file handle: 'a.so'",
+    ),
     (
         "another host is slow",
         "urllib3.exceptions.ReadTimeoutError: HTTPSConnectionPool(host='a.org', port=443): late",
@@ -62,6 +84,13 @@ KNOWN_AS = [
     "user.checkpoint",
     "ckpt.cut",
     "hf.hub_slow",
+    "fs.descriptors",
+    "user.checkpoint",
+    "slurm.task_killed",
+    "slurm.task_launch",
+    "fs.wrapped",
+    "fw.toolchain",
+    "fs.stale",
     "data.remote",
 ]
 
@@ -92,6 +121,7 @@ def test_a_failure_is_known_by_its_other_words(line: str, name: str) -> None:
         "the file </out/torch_12.log> was written",
         "thrown while requesting HEAD https://huggingface.co/m (host='huggingface.co', port=443): Read timed out.",
         "pyxis: starting container ...",
+        "the encoder reports I/O error: 0 of 12 files (os error none)",
     ],
 )
 def test_what_only_sounds_like_it_is_no_failure(line: str) -> None:

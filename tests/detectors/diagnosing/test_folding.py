@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 
 import pytest
 
+from detectors.attribution.action import VerdictAction
 from detectors.catalogue.kind import AnomalyKind
 from detectors.catalogue.layer import Layer
 from detectors.diagnosing.accounting import Told
@@ -164,3 +165,25 @@ def test_a_kernel_line_without_a_stamp_names_its_host() -> None:
     assert [one.host for one in diagnosis.judgement.implicated if one.role == "culprit"] == ["worker-3"]
     _found, diagnosis = judged([line.replace("worker-3", "the")])
     assert not diagnosis.judgement.implicated
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "RuntimeError: DataLoader worker (pid(s) 411948) exited unexpectedly",
+        "/var/spool/slurm/job474/slurm_script: line 31:  6521 Killed   python -u train.py",
+    ],
+)
+def test_a_process_that_is_gone_is_an_end_and_no_cause(line: str) -> None:
+    _found, diagnosis = judged([STEP.format(n) for n in range(30)] + [line])
+    assert (diagnosis.nothing, diagnosis.assumed) == (False, True)
+    assert diagnosis.judgement.layer is Layer.UNKNOWN
+    assert diagnosis.judgement.action is VerdictAction.RESTART
+
+
+def test_a_process_that_is_gone_is_nothing_to_a_job_that_trains_on() -> None:
+    gone = "RuntimeError: DataLoader worker (pid(s) 411948) exited unexpectedly"
+    _found, diagnosis = judged(
+        [*(STEP.format(n) for n in range(30)), gone, *(STEP.format(n) for n in range(30, 60))]
+    )
+    assert diagnosis.nothing

@@ -13,15 +13,15 @@ EPOCH = 1777629600.0  # 2026-05-01 10:00:00 UTC
 RESUMED, SAVES = 20, [30, 40, 50, 60]
 
 # What the catalogue takes from a whole attempt: last step, checkpoints saved and loaded, whether the end is told.
-# NeMo counts from 0. `None`: the framework does not say it (Composer, plain), or the catalogue has no word for it.
+# NeMo counts from 0. Empty: the framework does not say it, or the catalogue has no word for it.
 READ: dict[str, tuple[int, list[int], list[int], bool]] = {
     "megatron": (60, SAVES, [RESUMED], True),
-    "nemo": (59, SAVES, [], True),
-    "deepspeed": (60, SAVES, [], False),
+    "nemo": (59, SAVES, [RESUMED - 1], True),
+    "deepspeed": (60, SAVES, [RESUMED], False),
     "huggingface": (60, [], [RESUMED], True),
     "torchtitan": (60, SAVES, [], True),
     "composer": (60, SAVES, [RESUMED], False),
-    "plain": (60, [], [], False),
+    "plain": (60, SAVES, [], False),
 }
 
 
