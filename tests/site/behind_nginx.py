@@ -135,8 +135,8 @@ class Behind:
             self.sockets = self._run("sockets", "--port 8002", f"--port {sockets}")
             self.proxy = Proxy(folder / "nginx", pages, sockets)
             self._ends.callback(self.proxy.stop)
-            until(lambda: is_ready(pages), 120, self.pages.text)
-            until(lambda: is_ready(sockets), 120, self.sockets.text)
+            until(lambda: is_ready(pages), 240, self.pages.text)
+            until(lambda: is_ready(sockets), 240, self.sockets.text)
         except BaseException:
             self.stop()
             raise
@@ -151,7 +151,7 @@ class Behind:
         environment = clean_environment() | self.environment
         command = [PYTHON, "manage.py", *words]
         run = subprocess.run(
-            command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=120, check=False
+            command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=300, check=False
         )
         assert run.returncode == 0, run.stderr
         return run.stdout
