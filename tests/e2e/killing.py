@@ -63,9 +63,9 @@ def controller(mark: Path, arguments: list[str]) -> None:
 
     release = Slurm.release
 
-    def released(self: Slurm, number: int) -> None:
+    def released(self: Slurm, number: int, **options: bool) -> None:
         die_once(mark)
-        release(self, number)
+        release(self, number, **options)
 
     Slurm.release = released  # type: ignore[method-assign]
     sys.exit(main(arguments))
