@@ -57,7 +57,7 @@ class Hands:
             late = "not sent: writing down the intent took too long"
             self._journal.answered(advice, action, Outcome.UNSENT, self._standing.now(), late)
             return True
-        outcome, sentence = self._command(advice.job, action, step)
+        outcome, sentence = self._command(view, action, step)
         if action is Action.EXCLUSIONS and outcome is Outcome.REFUSED:
             outcome = self._without_unknown(advice, step)
         self._journal.answered(advice, action, outcome, self._standing.now(), sentence)
@@ -163,10 +163,10 @@ class Hands:
         except AdvisorError as error:
             self._voice.once((*advice.key, "reason"), f"{advice}: the reason could not be stored: {error}")
 
-    def _command(self, job: int, action: Action, step: Step) -> tuple[Outcome, str]:
+    def _command(self, view: View, action: Action, step: Step) -> tuple[Outcome, str]:
         """Run the one command; what it answers proves nothing, except that it was refused or never sent."""
         try:
-            send(self._scheduler, job, action, step)
+            send(self._scheduler, view, action, step)
         except Refused as error:
             return Outcome.REFUSED, error.reason
         except (Unreachable, Garbled) as error:
@@ -176,14 +176,15 @@ class Hands:
         return Outcome.ACCEPTED, ""
 
 
-def send(scheduler: Scheduler, job: int, action: Action, step: Step) -> None:
-    """Send the one command of a step. Raises `SchedulerError`."""
+def send(scheduler: Scheduler, view: View, action: Action, step: Step) -> None:
+    """Send the one command of a step, in place of what the look showed. Raises `SchedulerError`."""
+    job = view.advice.job
     if action is Action.REQUEUE_HOLD:
         scheduler.requeue_hold(job, running=step.running)
     elif action in {Action.MARK, Action.UNMARK}:
-        scheduler.mark(job, step.text)
+        scheduler.mark(job, step.text, instead_of=view.row.admin_comment)
     elif action in {Action.EXCLUSIONS, Action.RELAX}:
-        scheduler.update_exclusions(job, step.nodes)
+        scheduler.update_exclusions(job, step.nodes, instead_of=view.excluded)
     elif action is Action.START:
         scheduler.start_after(job, START_AFTER)
     elif action is Action.RELEASE:

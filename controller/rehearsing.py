@@ -89,7 +89,7 @@ class Rehearsal:
         decide = start_gate if step.begins else carry_gate
         gate = decide(self._settings, cluster, advice, self._clock.now())
         try:
-            send(self._scheduler, advice.job, step.action, step)
+            send(self._scheduler, view, step.action, step)
         except Withheld as command:
             closed = "" if gate.open else f"; not sent in any case: {gate.sentence}"
             return f"would send: {command}{closed}"

@@ -4,7 +4,7 @@ Every scheduler package passes the same contract tests (`tests/schedulers/contra
 returns has only been *accepted*: what became of it is read back from `job()` (a return code proves nothing).
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
@@ -232,14 +232,22 @@ class Scheduler(Reading, Protocol):
     def now(self) -> datetime:
         """The scheduler's own clock."""
 
-    def mark(self, number: int, text: str) -> None:
-        """Write our mark into the administrator's comment (decisions 11); `""` removes it."""
+    def mark(self, number: int, text: str, *, instead_of: str | None = None) -> None:
+        """Write our mark into the administrator's comment (decisions 11); `""` removes it.
+
+        `instead_of`: nothing is sent when another text than this stands there by now.
+        """
 
     def requeue_hold(self, number: int, *, running: bool) -> None:
         """Requeue in held state. `running=True` acts on live jobs only (never on a finished one)."""
 
-    def update_exclusions(self, number: int, nodes: Sequence[str]) -> None:
-        """Replace the job's list of excluded nodes; an empty one clears it."""
+    def update_exclusions(
+        self, number: int, nodes: Sequence[str], *, instead_of: Collection[str] | None = None
+    ) -> None:
+        """Replace the job's list of excluded nodes; an empty one clears it.
+
+        `instead_of`: nothing is sent when other nodes than these stand there by now.
+        """
 
     def exclude_for_tasks(self, array_job: int, tasks: Sequence[int], nodes: Sequence[str]) -> None:
         """Replace the excluded nodes of waiting tasks in one command; what has begun meanwhile is left as it is."""

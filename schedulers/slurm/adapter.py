@@ -1,7 +1,7 @@
 """How does Slurm answer and obey the scheduler port?"""
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from datetime import datetime
 from typing import TypeVar
 
@@ -31,6 +31,16 @@ STOPPED_SECONDS = 5.0  # beyond the limit of a question; ssh has some seconds of
 def _nothing(row: JobRow) -> str:
     """Nothing is said against a command."""
     return ""
+
+
+def _rewritten(before: str | None) -> Callable[[JobRow], str]:
+    """What is said against writing over an AdminComment that is not what it was."""
+
+    def objection(row: JobRow) -> str:
+        changed = before is not None and row.admin_comment != before
+        return f"Somebody changed the AdminComment of job {row.number}" if changed else ""
+
+    return objection
 
 
 def _anothers(row: JobRow) -> str:
@@ -104,9 +114,9 @@ class Slurm:
         if " is UP" not in answer.stdout:
             raise Unreachable("No controller of this Slurm answers.", f"{answer.stderr}{answer.stdout}")
 
-    def mark(self, number: int, text: str) -> None:
+    def mark(self, number: int, text: str, *, instead_of: str | None = None) -> None:
         """Write our mark into AdminComment. Slurm refuses it on finished jobs."""
-        self._act(number, lambda address: commands.set_mark(address, text))
+        self._act(number, lambda address: commands.set_mark(address, text), _rewritten(instead_of))
 
     def requeue_hold(self, number: int, *, running: bool) -> None:
         """Requeue in held state. With `running` a finished job is left alone, without a word.
@@ -116,8 +126,12 @@ class Slurm:
         """
         self._act(number, lambda address: commands.requeue_hold(address, running=running), _not_meant(running))
 
-    def update_exclusions(self, number: int, nodes: Sequence[str]) -> None:
+    def update_exclusions(
+        self, number: int, nodes: Sequence[str], *, instead_of: Collection[str] | None = None
+    ) -> None:
         """Replace the excluded nodes of a waiting job. One unknown name refuses all."""
+        if instead_of is not None and {*self.job(number).excluded_nodes} != {*instead_of}:
+            raise Unreachable(f"Somebody changed the excluded nodes of job {number}, so the command was not sent.")
         self._act(number, lambda address: commands.set_exclusions(address, nodes))
 
     def exclude_for_tasks(self, array_job: int, tasks: Sequence[int], nodes: Sequence[str]) -> None:

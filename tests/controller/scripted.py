@@ -4,7 +4,7 @@ Requeue counts restarts up and makes a new submit time at once; a running job co
 held; return codes prove nothing: answers can be lost with or without their effect, or the effect can come late.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 
@@ -174,14 +174,26 @@ class ScriptedScheduler:
     def ping(self) -> None:
         self._answering()
 
-    def mark(self, number: int, text: str) -> None:
-        self._act("mark", number, lambda: self._mark(number, text), text)
+    def mark(self, number: int, text: str, *, instead_of: str | None = None) -> None:
+        def effect() -> None:
+            if instead_of not in {None, self.jobs_by_number[number].admin_comment}:
+                raise Unreachable("Somebody changed its AdminComment, so the command was not sent.")
+            self._mark(number, text)
+
+        self._act("mark", number, effect, text)
 
     def requeue_hold(self, number: int, *, running: bool) -> None:
         self._act("requeue_hold", number, lambda: self._requeue_hold(number, running), running)
 
-    def update_exclusions(self, number: int, nodes: Sequence[str]) -> None:
-        self._act("update_exclusions", number, lambda: self._exclude(number, tuple(nodes)), tuple(nodes))
+    def update_exclusions(
+        self, number: int, nodes: Sequence[str], *, instead_of: Collection[str] | None = None
+    ) -> None:
+        def effect() -> None:
+            if instead_of is not None and {*instead_of} != {*self.excluded[number]}:
+                raise Unreachable("Somebody changed its excluded nodes, so the command was not sent.")
+            self._exclude(number, tuple(nodes))
+
+        self._act("update_exclusions", number, effect, tuple(nodes))
 
     def release(self, number: int, *, ours: bool = False) -> None:
         self._act("release", number, lambda: self._release(number, ours))

@@ -760,7 +760,7 @@ def test_a_job_cancelled_before_its_mark_does_not_stop_the_others(bench: Bench) 
     bench.advisor.advice = [advice()]
     plain = bench.scheduler.mark
 
-    def cancelled_first(number: int, text: str) -> None:
+    def cancelled_first(number: int, text: str, *, instead_of: str | None = None) -> None:
         if number == 12:
             bench.scheduler.cancel(12)
         plain(number, text)

@@ -166,6 +166,20 @@ def test_who_changes_the_list_after_it_stood_has_the_last_word(
     assert "somebody took our nodes off its list" in story.said()
 
 
+@pytest.mark.parametrize("job", [FAILED, HUNG], ids=["failed", "hung"])
+def test_what_somebody_changes_a_moment_before_our_command_is_kept(story: Story, job: JobRow) -> None:
+    story.play(job, "before update_exclusions", lambda person: person.exclude("n06"))
+    assert story.scheduler.excluded[JOB] == ("n03", "n06"), story.told()
+    assert story.advisor.reports[0][1] == "CONVERGED"
+
+
+@pytest.mark.parametrize("job", [FAILED, HUNG], ids=["failed", "hung"])
+def test_a_note_that_somebody_writes_a_moment_before_our_mark_stays(story: Story, job: JobRow) -> None:
+    story.play(job, "before mark", lambda person: person.slurm.change(JOB, admin_comment="ticket 7"))
+    assert story.scheduler.jobs_by_number[JOB].admin_comment == "ticket 7", story.told()
+    assert story.advisor.reports[0][1] == "CONVERGED"
+
+
 @pytest.mark.parametrize(("seconds", "starts"), [(3600, False), (20, False), (61, True)])
 def test_a_time_to_begin_that_somebody_gave_it_is_kept(story: Story, seconds: float, starts: bool) -> None:
     """The last is Slurm's own, a minute after the hold began."""

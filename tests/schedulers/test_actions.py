@@ -138,6 +138,22 @@ def test_a_hold_of_ours_is_not_released_when_it_is_somebody_elses_by_now(version
     assert [argv[:2] for argv in replay.calls[1:]] == [("scontrol", "release")] * sent
 
 
+def test_nothing_is_written_over_what_somebody_changed_meanwhile(version):
+    shown = {"squeue": "job_excluded", "scontrol": DONE, "scontrol -o show job": "show_excluded"}
+    replay = Replay(version, shown)
+    slurm, number = Slurm(replay, 10), number_of(version, "excluded")
+    stands = slurm.job(number)
+    slurm.mark(number, "a", instead_of=stands.row.admin_comment)
+    slurm.update_exclusions(number, ("n09",), instead_of=set(stands.excluded_nodes))
+    done = [argv for argv in replay.calls if not commands.only_reads(argv)]
+    assert [argv[3] for argv in done] == ["AdminComment=a", "ExcNodeList=n09"]
+    with pytest.raises(Unreachable, match="changed the AdminComment"):
+        slurm.mark(number, "a", instead_of="another text")
+    with pytest.raises(Unreachable, match="changed the excluded nodes"):
+        slurm.update_exclusions(number, ("n09",), instead_of=("n08",))
+    assert [argv for argv in replay.calls if not commands.only_reads(argv)] == done
+
+
 def test_a_later_begin_is_told_by_the_schedulers_own_clock(version):
     replay = Replay(version, {"squeue": "job_excluded", "scontrol": DONE, "sdiag": CLOCK})
     number = number_of(version, "excluded")

@@ -1,6 +1,6 @@
 """A scheduler that answers what a test wrote down: the port in memory, nothing of ours replaced."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
@@ -166,13 +166,15 @@ class ScriptedScheduler:
         self.calls.append(name)
         raise AssertionError(f"observing sent a command: {name}")
 
-    def mark(self, number: int, text: str) -> None:
+    def mark(self, number: int, text: str, *, instead_of: str | None = None) -> None:
         self._refuse("mark")
 
     def requeue_hold(self, number: int, *, running: bool) -> None:
         self._refuse("requeue_hold")
 
-    def update_exclusions(self, number: int, nodes: Sequence[str]) -> None:
+    def update_exclusions(
+        self, number: int, nodes: Sequence[str], *, instead_of: Collection[str] | None = None
+    ) -> None:
         self._refuse("update_exclusions")
 
     def waiting_tasks(self, array_job: int) -> tuple[WaitingTasks, ...]:
