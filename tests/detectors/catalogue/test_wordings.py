@@ -68,6 +68,10 @@ WORDINGS: list[tuple[str, str]] = [
         "torch._inductor.exc.InductorError: OSError: [Errno 116] Stale file handle: 'a.so'",
     ),
     (
+        "a process of Ray is gone",
+        "Worker exit detail: Worker unexpectedly exits with a connection error code 2. End of file.",
+    ),
+    (
         "another host is slow",
         "urllib3.exceptions.ReadTimeoutError: HTTPSConnectionPool(host='a.org', port=443): late",
     ),
@@ -91,6 +95,7 @@ KNOWN_AS = [
     "fs.wrapped",
     "fw.toolchain",
     "fs.stale",
+    "ray.died",
     "data.remote",
 ]
 
