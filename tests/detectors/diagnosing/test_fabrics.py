@@ -48,6 +48,13 @@ BROKEN: dict[str, tuple[Layer, list[str]]] = {
         Layer.SYSTEM_DRIVER,
         [NCCL + "component:459 NCCL WARN NET/OFI Couldn't open domain. RC: -22, ERROR: Invalid argument"],
     ),
+    "UCX that cannot register memory, in the words of a file that cannot be read": (
+        Layer.SYSTEM_DRIVER,
+        [
+            "[1790000000.10] [gpu-03:4711:0] ib_md.c:282 UCX  ERROR ibv_reg_mr(address=0x3) failed: Bad address",
+            "[1790000000.11] [gpu-03:4711:0] req.c:555 UCX  ERROR failed to register user buffer: Input/output error",
+        ],
+    ),
     "nothing but flushed work": (Layer.HARDWARE_NETWORK, [FLUSHED, FLUSHED]),
     "MPI that passes on an error of the network": (
         Layer.HARDWARE_NETWORK,
