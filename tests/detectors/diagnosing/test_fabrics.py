@@ -52,7 +52,7 @@ BROKEN: dict[str, tuple[Layer, list[str]]] = {
         Layer.SYSTEM_DRIVER,
         [
             "[1790000000.10] [gpu-03:4711:0] ib_md.c:282 UCX  ERROR ibv_reg_mr(address=0x3) failed: Bad address",
-            "[1790000000.11] [gpu-03:4711:0] req.c:555 UCX  ERROR failed to register user buffer: Input/output error",
+            "[1790000000.11] [gpu-03:4711:0] req.c:5 UCX  ERROR failed to register user buffer: Input/output error",
         ],
     ),
     "nothing but flushed work": (Layer.HARDWARE_NETWORK, [FLUSHED, FLUSHED]),
