@@ -24,6 +24,7 @@ from audit.event_type import EventType
 from audit.keyring import LATE, LEAKED, STRANGE, Keyring
 from audit.models import AuditArchive, AuditCheckpoint, AuditEvent, AuditSeal
 from audit.row_text import BATCH, START
+from audit.settling import settle
 from audit.signing import Ending, key_id, public_half, sign
 from audit.trail import Actor, Entry, Subject, record
 from audit.verifying import follow_file, links_of
@@ -179,7 +180,7 @@ def _written(part: _Part, archive: Archive, now: datetime) -> tuple[list[int], A
             os.fchmod(file.fileno(), 0o400)
             os.fsync(file.fileno())
             _put(Path(file.name), path)
-        _settle(archive.folder)
+        settle(archive.folder)
         size, digest = archive_file.digest_of(path)
         stone = AuditArchive(
             cluster=part.cluster,
@@ -222,15 +223,6 @@ def _followed(walk: Walk, part: _Part, events: list[int]) -> Iterator[Link]:
         walk.follow(links)  # all of them hold before one is written
         events += [link.event for link in links]
         yield from links
-
-
-def _settle(folder: Path) -> None:
-    """The names in the folder are on the disk, too."""
-    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 def _move(stone: AuditArchive, events: list[int], actor: Actor) -> None:

@@ -22,6 +22,7 @@ from audit.event_type import EventType
 from audit.key_word import ACTION, KeyChange
 from audit.keyring import Keyring, KnownKey, keys_in, of_publics
 from audit.level import Level
+from audit.settling import settle
 from audit.signing import kept_key, key_id, public_half, sign
 from audit.trail import Actor, Entry, Subject, record
 
@@ -55,7 +56,7 @@ def rotate(path: Path, actor: Actor, now: datetime, leaked_at: datetime | None =
         _remember(path, KnownKey(change.old, leaked_at, leaked=leaked_at is not None))
         _tell(change, old, new, actor)
         coming.replace(path)
-        _settle(path.parent)
+        settle(path.parent)
         if leaked_at is None:
             _remember(path, KnownKey(change.old, now + OVERLAP))
     return change
@@ -136,16 +137,7 @@ def _remember(path: Path, key: KnownKey) -> None:
         file.flush()
         os.fsync(file.fileno())
     Path(file.name).replace(old)
-    _settle(path.parent)
-
-
-def _settle(folder: Path) -> None:
-    """The names in the folder are on the disk, too."""
-    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+    settle(path.parent)
 
 
 def _tell(change: KeyChange, old: Ed25519PrivateKey | None, new: Ed25519PrivateKey, actor: Actor) -> None:
