@@ -150,7 +150,7 @@ def at(name: str) -> tuple[object, str]:
     if name == "the file has no name yet":
         return os, "link"
     if name == "the file has its name":
-        return archiving, "_settle"
+        return archiving, "settle"
     if name == "the file is to be read back":
         return archiving, "follow_file"
     if name == "the stone is to be put":

@@ -215,10 +215,10 @@ STOPS: dict[str, Callable[[pytest.MonkeyPatch], None]] = {
     "the old key is to be remembered": lambda patch: patch.setattr(key_change, "_remember", killed),
     "the event is to be written": lambda patch: patch.setattr(key_change, "record", killed),
     "the key is to be replaced": lambda patch: patch.setattr(Path, "replace", replaced),
-    "the key was replaced": lambda patch: patch.setattr(key_change, "_settle", settled()),
+    "the key was replaced": lambda patch: patch.setattr(key_change, "settle", settled()),
 }
 _replace = Path.replace
-_settle = key_change._settle
+_settle = key_change.settle
 
 
 def killed(*_words: Any) -> None:
