@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -14,6 +15,7 @@ from lab.slurm.layout import CGROUPS, MOST_NODES, Layout, answers
 from lab.slurm.processes import Processes, processes_with, wait_for
 
 COMMANDS = ("munged", "slurmctld", "slurmd", "scontrol", "squeue", "sbatch", "scancel")
+_NEXT_NUMBER = re.compile(r"^NEXT_JOB_ID\s*=\s*(\d+)", re.MULTILINE)
 UP_SECONDS = 120.0  # until a part answers: one or two on a quiet machine
 
 
@@ -27,6 +29,7 @@ class SlurmCluster:
     def __init__(self, layout: Layout) -> None:
         self.layout = layout
         self.processes = Processes(layout.folder)
+        self._unused = 1  # the number that no job ever had
 
     def __enter__(self) -> "SlurmCluster":
         self.start()
@@ -127,9 +130,15 @@ class SlurmCluster:
         spool.rename(spool.with_name(f"{node}.away"))
         spool.touch()
 
-    def forget_jobs(self, next_number: int) -> None:
-        """Lose all jobs, as a controller with an empty state folder does; numbers begin again at `next_number`."""
+    def forget_jobs(self, next_number: int | None = None) -> None:
+        """Lose all jobs, as a controller with an empty state folder does; the accounting still knows them.
+
+        Numbers go on behind all that were ever given, or begin again at `next_number`.
+        """
         self._cancel_jobs()
+        [given] = _NEXT_NUMBER.findall(self.client(["scontrol", "show", "config"]))
+        self._unused = max(self._unused, int(given))
+        next_number = next_number or self._unused
         self.down("slurmctld")
         shutil.rmtree(self.layout.folder / "state")
         (self.layout.folder / "state").mkdir(mode=0o755)

@@ -85,7 +85,7 @@ class Outsider(threading.Thread):
 @pytest.fixture
 def site(short_folder: Path, real_slurm: SlurmCluster) -> Iterator[Site]:
     """A site and a controller that may act on the real Slurm."""
-    real_slurm.forget_jobs(next_number=1)  # an earlier test's failures would be repaired here
+    real_slurm.forget_jobs()  # an earlier test's failures would be repaired here
     path, config = str(recording_commands(short_folder / "bin", short_folder / "log")), str(real_slurm.layout.conf)
     made = Site(short_folder)
     options = ["--scheduler-path", path, "--scheduler-config", config, "--log-root", str(real_slurm.layout.jobs)]

@@ -43,7 +43,7 @@ class Pushed:
 
 @pytest.fixture(params=["commands", "slurmrestd"])
 def pushed(short_folder: Path, real_slurm: SlurmCluster, request: pytest.FixtureRequest) -> Iterator[Pushed]:
-    real_slurm.forget_jobs(next_number=1)
+    real_slurm.forget_jobs()
     made = Pushed(short_folder, real_slurm, request.param == "slurmrestd")
     yield made
     made.stop()

@@ -68,7 +68,7 @@ class Watched:
 @pytest.fixture
 def watched(short_folder: Path, real_slurm: SlurmCluster) -> Iterator[Callable[..., Watched]]:
     made: list[Watched] = []
-    real_slurm.forget_jobs(next_number=1)  # an earlier test's failures would be repaired here
+    real_slurm.forget_jobs()  # an earlier test's failures would be repaired here
 
     def make(mode: str, stores: Stores | None = None) -> Watched:
         made.append(Watched(short_folder, real_slurm, mode, stores))

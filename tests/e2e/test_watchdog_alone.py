@@ -47,7 +47,7 @@ environmentPattern = "test"
 
 @pytest.fixture
 def here(short_folder: Path, real_slurm: SlurmCluster, stores: Stores) -> Iterator[Watched]:  # noqa: F811
-    real_slurm.forget_jobs(next_number=1)
+    real_slurm.forget_jobs()
     made = Watched(short_folder, real_slurm, "action", stores)
     with made.controller.file.open("a") as file:
         file.write(WATCHDOG)

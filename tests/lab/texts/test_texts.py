@@ -61,6 +61,7 @@ def test_no_line_is_an_example_of_the_catalogue(name: str) -> None:
         "(shm).",
         "RuntimeError: CUDA error: uncorrectable ECC error encountered",
         "RuntimeError: CUDA error: unspecified launch failure",
+        "RuntimeError: CUDA error: unknown error",
         "RuntimeError: CUDA error: an illegal memory access was encountered",
         "CUDA kernel errors might be asynchronously reported at some other API call, so the stacktrace below "
         "might be incorrect.",
