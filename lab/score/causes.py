@@ -43,7 +43,7 @@ CAUSES: dict[str, str] = {
     "real-002 gpu_ecc_uncorrectable": NO_HOST,
     "real-003 gpu_bad_oom_at_init": "a GPU without memory from its start reads as the program's own lack of it.",
     "real-024 xid13_out_of_range_address": CONFIRMED,
-    "real-026 ib_completion_error": VICTIM,
+    "real-026 ib_completion_error": "each line is a victim's: the layer is told, and no host to leave out.",
     "real-027 nvlink_uncorrectable": "the name of the worker stands in a format that the locator does not know.",
     "real-029 segv_in_ucx_handler": "a segmentation fault counts as the framework's; only the stack names more.",
     "real-031 container_start_failed_image": "a container's hook that fails may be the node's fault: restarted.",
@@ -79,6 +79,6 @@ CAUSES: dict[str, str] = {
     "steps are not read from this format.",
     "mod-051 data_straggler": SLOW,
     "mod-053 network_straggler": SLOW,
-    "mod-055 host_memory_mce": NO_HOST,
+    "mod-055 host_memory_mce": "the text names no host to leave out; a note of logged events only confirms.",
     "mod-059 checkpoint_corrupt": "a broken checkpoint is restarted: the program may take the one before it.",
 }
