@@ -14,7 +14,7 @@
     if (!all.length) return;
     const chosen = to || all.find((mark) => mark === document.activeElement) || all.at(-1);
     all.forEach((mark) => mark.setAttribute("tabindex", mark === chosen ? "0" : "-1"));
-    if (to) { to.focus({ preventScroll: true }); to.scrollIntoView({ block: "nearest", inline: "nearest", behavior: "instant" }); }
+    if (to) { to.focus({ preventScroll: true }); to.scrollIntoView({ block: "nearest", inline: "nearest" }); }
   }
 
   const place = (mark) => { const box = mark.getBoundingClientRect(); return box.left + box.width / 2; };

@@ -148,6 +148,7 @@ def test_by_keyboard_one_comes_from_the_list_to_the_mark(site: Site, enter: Door
     expect(page.get_by_role("link", name="Skip to the content")).to_be_focused()
     mark = page.locator("#panel-job_lanes a.stamp").first
     mark.focus()
+    page.wait_for_function("scrollY > 0")  # a hurried hand goes on before the page has come to the mark
     page.keyboard.press("Enter")
     anchor = mark.get_attribute("href") or ""
     assert page.url.endswith(anchor)

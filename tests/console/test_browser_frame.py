@@ -118,6 +118,7 @@ def test_on_a_phone_every_page_is_reached(enter: Door, scripts: bool) -> None:
 
 
 def test_signing_out_and_coming_back_to_where_one_was(enter: Door) -> None:
+    enter.expect_complaints_about("401")  # of panels that were just asked for when the session ended
     page = enter("viewer")
     page.get_by_role("button", name="Sign out").click()
     page.goto("/jobs?state=every")
