@@ -53,6 +53,18 @@ def test_an_answer_moves_the_advice(answer: dict[str, str], after: str, as_opera
     assert state(rows) == after
 
 
+def test_what_only_asks_a_person_is_closed_from_the_overview(as_operator: Client, rows: Sample) -> None:
+    Advice.objects.filter(pk=rows.waiting.pk).update(state="pending", operation="wait", excluded_nodes=[])
+    assert f'href="{address(rows)}">Close it…' in as_operator.get("/").content.decode()
+    page = as_operator.get(address(rows)).content.decode()
+    assert "<strong>If you close it:</strong> it is listed no more" in page
+    assert "If you approve" not in page
+    assert "Close it: it was looked at" in page
+    as_operator.post(address(rows), NO)
+    assert state(rows) == "abandoned"
+    assert "Close it…" not in as_operator.get("/").content.decode()
+
+
 def test_of_two_answers_the_first_one_counts(as_operator: Client, as_admin: Client, rows: Sample) -> None:
     as_operator.post(address(rows), NO)
     late = as_admin.post(address(rows), YES)
