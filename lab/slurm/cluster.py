@@ -167,7 +167,9 @@ class SlurmCluster:
             check=False,
         )
         if run.returncode:
-            raise subprocess.CalledProcessError(run.returncode, command, run.stdout, run.stderr)
+            refused = subprocess.CalledProcessError(run.returncode, command, run.stdout, run.stderr)
+            refused.add_note(run.stderr.strip())
+            raise refused
         return run.stdout
 
     def stop(self, keep: bool = False) -> None:

@@ -59,7 +59,8 @@ class RealCluster:
         self.lab.client(["scontrol", "update", f"NodeName={name}", "State=DRAIN", f"Reason={reason}"])
 
     def resume_node(self, name: str) -> None:
-        self.lab.client(["scontrol", "update", f"NodeName={name}", "State=RESUME"])
+        """Give it back; told again where it was refused and the node is still away."""
+        until(lambda: self._given_back(name), self.patience, f"{name} is given back")
 
     def stop_scheduler(self) -> None:
         self.lab.down("slurmctld")
@@ -77,11 +78,15 @@ class RealCluster:
         ends = time.monotonic() + 180
         while (away := self._nodes("drain,drained,down")) or self._jobs("PD,R,S,CF,CG"):
             for name in away:
-                with contextlib.suppress(subprocess.CalledProcessError):  # it may just have come back by itself
-                    self.resume_node(name)
+                self._given_back(name)
             if time.monotonic() > ends:
                 raise TimeoutError("jobs or nodes of an earlier test do not come to rest")
             time.sleep(0.1)
+
+    def _given_back(self, name: str) -> bool:
+        with contextlib.suppress(subprocess.CalledProcessError):
+            self.lab.client(["scontrol", "update", f"NodeName={name}", "State=RESUME"])
+        return name not in self._nodes("drain,drained,down")
 
     def _nodes(self, states: str) -> set[str]:
         return set(self.lab.client(["sinfo", "-h", "-N", "-t", states, "-o", "%N"]).split())
