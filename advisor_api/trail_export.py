@@ -1,7 +1,5 @@
 """How does a long part of the trail leave the site? As lines, a page at a time, however many there are."""
 
-import csv
-import io
 import json
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
@@ -9,6 +7,7 @@ from typing import Any
 
 from django.db.models import Q, QuerySet
 
+from advisor_api.csv_lines import csv_line
 from advisor_api.pseudonyms import Pseudonyms
 from advisor_api.trail_reading import PRODUCED
 from advisor_api.trail_search import ORDER
@@ -38,17 +37,16 @@ COLUMNS = (
     "sentence",
     "payload",
 )
-DANGEROUS = tuple("=+-@\t\r\n\uff1d\uff0b\uff0d\uff20")  # a spreadsheet would take the cell for a formula
 
 Words = dict[str, Any]
 
 
 def csv_lines(rows: QuerySet[AuditEvent], names: Pseudonyms | None = None) -> Iterator[str]:
     """A head and a line for each event, oldest first. Cells that a spreadsheet would run begin with `'`."""
-    yield _csv_line(list(COLUMNS))
+    yield csv_line(COLUMNS)
     for words in _words(rows, names):
         payload = json.dumps(words["payload"], ensure_ascii=False)
-        yield _csv_line([_cell(payload if name == "payload" else words[name]) for name in COLUMNS])
+        yield csv_line(payload if name == "payload" else words[name] for name in COLUMNS)
 
 
 def json_lines(rows: QuerySet[AuditEvent], names: Pseudonyms | None = None) -> Iterator[str]:
@@ -111,14 +109,3 @@ def _said(event: AuditEvent) -> Words:
 
 def _moment(value: datetime) -> str:
     return value.astimezone(UTC).isoformat().replace("+00:00", "Z")
-
-
-def _cell(value: object) -> str:
-    text = "" if value is None else str(value)
-    return f"'{text}" if text.startswith(DANGEROUS) else text
-
-
-def _csv_line(cells: list[str]) -> str:
-    out = io.StringIO()
-    csv.writer(out).writerow(cells)
-    return out.getvalue()

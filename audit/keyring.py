@@ -130,6 +130,11 @@ def read_moment(text: str) -> datetime:
     raise BadKey(f"{text[:40]!r} is no time with an offset, such as 2026-11-30T12:00:00+00:00.")
 
 
+def shown(key: str) -> str:
+    """The id of a key as a row or a file has it: whoever has the database may have written it."""
+    return key if key.isalnum() and key.isascii() else ascii(key)
+
+
 def _known(public: str, ended_at: datetime | None = None, *, leaked: bool = False) -> KnownKey:
     return KnownKey(read_public(public).public_bytes_raw().hex(), ended_at, leaked)
 

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from audit.keyring import FORGED, PROVED, STRANGE, Keyring
+from audit.keyring import FORGED, PROVED, STRANGE, Keyring, shown
 from audit.models import AuditArchive, AuditCheckpoint
 from audit.row_text import GONE, START, digest
 from audit.signing import Ending, Removal
@@ -87,7 +87,7 @@ class Walk:
         ending = Ending(self._cluster, row.seq, row.digest, row.at)
         worth = self._keys.worth(row.key_id, ending, row.signature, kept=row.seq in self._kept)
         if worth == FORGED:
-            raise Broken(f"checkpoint {row.seq} was not signed by the key {_name(row.key_id)}, which it names")
+            raise Broken(f"checkpoint {row.seq} was not signed by the key {shown(row.key_id)}, which it names")
         self._met(row, worth)
         if worth == PROVED:
             self.proved, self.proved_at = row.seq, row.at
@@ -110,7 +110,7 @@ class Walk:
             raise Broken(f"the stone of {_span(stone)} does not go on from seal {self.seq}")
         if not self._keys.keys:
             return
-        worth, name = self._keys.worth(stone.key_id, removal_of(stone), stone.signature), _name(stone.key_id)
+        worth, name = self._keys.worth(stone.key_id, removal_of(stone), stone.signature), shown(stone.key_id)
         if worth == FORGED:
             raise Broken(f"the stone of {_span(stone)} was not signed by the key {name}, which it names")
         if worth == STRANGE:
@@ -172,8 +172,3 @@ def removal_of(stone: AuditArchive) -> Removal:
 
 def _span(stone: AuditArchive) -> str:
     return f"seals {stone.first_seq} to {stone.last_seq}"
-
-
-def _name(key: str) -> str:
-    """As a checkpoint names a key; whoever has the database may have written it."""
-    return key if key.isalnum() else repr(key)

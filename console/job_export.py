@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator
 from datetime import datetime
 
-from console.csv_lines import csv_line
+from advisor_api.csv_lines import csv_line
 from console.job_list import JobRow, every_row
 from console.job_wanted import Wanted
 

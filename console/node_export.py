@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from uuid import UUID
 
-from console.csv_lines import csv_line
+from advisor_api.csv_lines import csv_line
 from console.node_list import NodeRow, NodesWanted, every_node
 from detectors.models import Verdict
 

@@ -109,7 +109,7 @@ def test_a_key_that_was_not_given_is_named_and_its_checkpoints_are_not_proved(pa
     assert runs(with_new) == [(OLD_ID, STRANGE, 3, 3, 1), (new, PROVED, 7, 7, 1)]
     assert (with_old.proved_seq, [run.key for run in with_old.strange]) == (3, [new])
     assert not look_over("demo", RING).holds
-    with pytest.raises(CommandError, match=f"signed by keys that were not given: '{new}'"):
+    with pytest.raises(CommandError, match=f"signed by keys that were not given: {new}"):
         command("verify_audit", public_key=[PUBLIC])
     said = command("verify_audit", public_key=[PUBLIC, change.new])
     assert f"    checkpoint 3: proved by the key {OLD_ID}." in said

@@ -13,7 +13,19 @@ from audit.archive_file import names_in
 from audit.checkpoints import read_line
 from audit.key_change import site_keys
 from audit.key_word import Told, told_changes
-from audit.keyring import DATED, LATE, LEAKED, PROVED, STRANGE, Keyring, KnownKey, keys_in, of_publics, read_moment
+from audit.keyring import (
+    DATED,
+    LATE,
+    LEAKED,
+    PROVED,
+    STRANGE,
+    Keyring,
+    KnownKey,
+    keys_in,
+    of_publics,
+    read_moment,
+    shown,
+)
 from audit.models import AuditCheckpoint, AuditUnsealed
 from audit.signing import BadKey, kept_key, key_id, public_half
 from audit.verifying import ChainReport, chains, slipped_in, verify
@@ -106,7 +118,7 @@ def _conclude(reports: list[ChainReport], slipped: bool) -> None:
     strange = sorted({run.key for report in reports for run in report.strange})
     if strange:
         more = " and more" if len(strange) > SHOWN else ""
-        listed = ", ".join(map(ascii, strange[:SHOWN]))
+        listed = ", ".join(map(shown, strange[:SHOWN]))
         raise CommandError(f"Checkpoints were signed by keys that were not given: {listed}{more}.")
 
 
@@ -128,15 +140,11 @@ def _run(run: Run) -> str:
     span = f"checkpoint {run.first_seq}"
     if run.number > 1:
         span = f"{run.number} checkpoints from {run.first_seq} to {run.last_seq}"
-    return f"    {span}: {WORTH[run.worth].format(key=_shown(run.key))}."
+    return f"    {span}: {WORTH[run.worth].format(key=shown(run.key))}."
 
 
 def _doubt(doubt: str) -> str:
     return f"    {doubt}: whoever had it could put one, and its file was not read (--archive)."
-
-
-def _shown(key: str) -> str:
-    return key if key.isalnum() else ascii(key)
 
 
 def _change(told: Told, keys: Keyring) -> str:
